@@ -1,0 +1,1 @@
+"""Seed lists that ship with the crawler, read by name: `seeds=edu.txt`."""
