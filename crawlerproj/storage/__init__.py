@@ -1,0 +1,1 @@
+"""What workers must agree on: one small interface, one engine for each place it can live."""

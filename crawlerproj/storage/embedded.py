@@ -1,0 +1,449 @@
+"""The embedded engine: one RocksDB under CRAWL_DIR/state, one process (its families: `layout`).
+
+A group is one WriteBatch: a crash leaves all of it or nothing. `write` goes through the
+operating system at once, so it survives kill -9; `flush_wal(True)` makes it survive a
+power cut and runs without the GIL.
+"""
+
+from __future__ import annotations
+
+import heapq
+import shutil
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgpack
+from rocksdict import Rdict, ReadOptions, WriteBatch
+
+from crawlerproj.faults import fault
+from crawlerproj.storage.embedded_options import database_options
+from crawlerproj.storage.interface import Contact, Entry, HostRecord, Offer, Settlement, StorageError
+from crawlerproj.storage.layout import (
+    DECODERS,
+    FAMILIES,
+    FRONT,
+    RUN,
+    decode_contact,
+    decode_host,
+    encode_contact,
+    encode_host,
+    parked_key,
+    parked_pair,
+    table_key,
+    whole_milliseconds,
+)
+from crawlerproj.storage.recent_keys import RecentKeys
+
+__all__ = ["EmbeddedStorage", "Group", "StorageError", "open_storage"]
+
+_QUEUED = b"q"
+
+
+class Group:
+    """What one commit will write."""
+
+    __slots__ = ("batch", "bytes", "hosts", "keys", "next_seq", "pages", "rows", "settled")
+
+    def __init__(self) -> None:
+        self.batch = WriteBatch(raw_mode=True)
+        self.keys: dict[bytes, bytes] = {}  # url key -> its state, as this group leaves it
+        self.hosts: dict[bytes, HostRecord] = {}
+        self.rows: dict[bytes, bytes | None] = {}  # of tables; None = deleted
+        self.settled: list[tuple[bytes, int, int]] = []
+        self.pages = 0
+        self.bytes = 0
+        self.next_seq = 0  # all it writes lies below
+
+    def __bool__(self) -> bool:
+        return bool(self.keys or self.hosts or self.rows)
+
+
+class EmbeddedStorage:
+    """RocksDB behind the storage interface. Its lock keeps a second process out."""
+
+    def __init__(self, directory: Path, *, sync: bool = True, memory_mb: int = 256,
+                 hosts_cached: int = 100_000, recent_keys: int = 200_000) -> None:
+        self._path = directory
+        self._sync = sync
+        directory.mkdir(parents=True, exist_ok=True)
+        base, families = database_options(memory_mb)
+        try:
+            self._db = Rdict(str(directory), base, column_families=families)
+        except Exception as error:
+            if "lock" in str(error).lower():
+                raise StorageError(
+                    f"another process is using {directory}: stop it first, or crawl into another CRAWL_DIR"
+                ) from None
+            raise StorageError(f"cannot open {directory}: {error}") from error
+        self._handle = {name: self._db.get_column_family_handle(name) for name in FAMILIES}
+        # The library's stubs know str keys too; ours are bytes, in and out.
+        self._family: dict[str, Any] = {name: self._db.get_column_family(name) for name in FAMILIES}
+        self._seen = self._family["seen"]
+        state = self._meta()
+        self._next_seq: int = state.get("seq", 1)
+        self._landed_seq = self._next_seq  # all that can be read lies below
+        self.front_marks: dict[int, int] = state.get("front_marks", {})
+        self.file_lengths: dict[str, int] = state.get("file_lengths", {})
+        self.counts: dict[str, int] = state.get("counts", {})
+        self.held: Container[bytes] = frozenset()
+        self._group = Group()
+        self._landing: Group | None = None
+        self._records: OrderedDict[bytes, HostRecord | None] = OrderedDict()
+        self._hosts_cached = hosts_cached
+        self._recent = RecentKeys(recent_keys)
+        self._absent: set[bytes] = set()  # the last answer of `unseen`: true until something is offered
+        self._nothing_between: dict[int, tuple[int, int]] = {}  # rank -> an empty stretch of its front queue
+
+    # --- offers -----------------------------------------------------------------------------
+
+    def offer(self, offers: Sequence[Offer]) -> int:
+        keys = {offer.key for offer in offers}
+        unseen = keys if keys <= self._absent else self.unseen(list(keys))
+        new = 0
+        for offer in offers:
+            if offer.key in unseen:
+                unseen.discard(offer.key)
+                self._enqueue(offer)
+                new += 1
+        self._absent = set()
+        self.count("offered", new)
+        return new
+
+    def unseen(self, keys: Sequence[bytes]) -> set[bytes]:
+        unknown = self._recent.without(keys).difference(self._group.keys)
+        if self._landing is not None:
+            unknown = unknown.difference(self._landing.keys)
+        if unknown:
+            asked = list(unknown)
+            absent = {key for key, state in zip(asked, self._seen[asked], strict=True) if state is None}
+            self._recent.add(unknown - absent)
+        else:
+            absent = unknown
+        self._absent = absent
+        return set(absent)
+
+    def _enqueue(self, offer: Offer) -> None:
+        group, seq = self._group, self._next_seq
+        self._next_seq = seq + 1
+        group.keys[offer.key] = _QUEUED
+        group.batch.put(RUN.pack(offer.host, offer.rank, seq), offer.candidate, self._handle["run"])
+        group.bytes += len(offer.candidate)
+        record = self._change(offer.host, offer.name)
+        level = record.levels.get(offer.rank)
+        if level is None:
+            record.levels[offer.rank] = [1, seq]
+        else:
+            level[0] += 1
+        if record.wake:
+            return
+        if record.front is None or (offer.rank < record.front[0] and offer.host not in self.held):
+            self._put_front(offer.host, record, offer.rank)
+
+    def _put_front(self, host: bytes, record: HostRecord, rank: int) -> None:
+        self._delete_front(record)
+        seq = self._next_seq
+        self._next_seq = seq + 1
+        record.front = (rank, seq)
+        self._group.batch.put(FRONT.pack(rank, seq), host, self._handle["front"])
+
+    def _delete_front(self, record: HostRecord) -> None:
+        if record.front is not None:
+            self._group.batch.delete(FRONT.pack(*record.front), self._handle["front"])
+            record.front = None
+
+    def known(self, key: bytes) -> bytes | None:
+        for group in (self._group, self._landing):
+            if group is not None and key in group.keys:
+                return group.keys[key]
+        state: bytes | None = self._seen.get(key)
+        return state
+
+    # --- settlements ------------------------------------------------------------------------
+
+    def unknown(self, places: Sequence[tuple[bytes, bytes]]) -> set[bytes]:
+        return {key for key, _ in places if self.known(key) is None}
+
+    def settle(self, settlement: Settlement) -> None:
+        key, host, rank, seq, kind, outcome, low, candidate, _ = settlement
+        group = self._group
+        record = self._change(host, "")
+        level = record.levels[rank]
+        group.batch.delete(RUN.pack(host, rank, seq), self._handle["run"])
+        group.settled.append((host, rank, seq))
+        group.pages += 1
+        level[0] -= 1
+        level[1] = max(level[1], low)
+        if kind == "retry":
+            seq = self._next_seq
+            self._next_seq = seq + 1
+            group.batch.put(RUN.pack(host, rank, seq), candidate, self._handle["run"])
+            group.bytes += len(candidate)
+            if not level[0]:
+                level[1] = seq
+            level[0] += 1
+        else:
+            state = b"d:" if kind == "done" else b"p:"
+            group.keys[key] = state + outcome.encode()
+            self.count(kind, 1)
+        if not level[0]:
+            del record.levels[rank]
+        if not record.levels:
+            self._delete_front(record)
+
+    # --- hosts ------------------------------------------------------------------------------
+
+    def host(self, host: bytes) -> HostRecord | None:
+        record = self._record(host)
+        return record if record is not None and (record.levels or record.wake) else None
+
+    def _record(self, host: bytes) -> HostRecord | None:
+        records = self._records
+        if host in records:
+            records.move_to_end(host)
+            return records[host]
+        for group in (self._group, self._landing):  # pinned until the group has landed
+            if group is not None and host in group.hosts:
+                return group.hosts[host]
+        data = self._family["host"].get(host)
+        record = decode_host(data) if data is not None else None
+        records[host] = record
+        if len(records) > self._hosts_cached:
+            records.popitem(last=False)
+        return record
+
+    def _load(self, hosts: list[bytes]) -> None:
+        """Reads the records of hosts that will be asked for soon: together they cost less."""
+        missing = [host for host in hosts if host not in self._records and host not in self._group.hosts
+                   and (self._landing is None or host not in self._landing.hosts)]
+        if missing:
+            for host, data in zip(missing, self._family["host"][missing], strict=True):
+                self._records[host] = decode_host(data) if data is not None else None
+            while len(self._records) > self._hosts_cached:
+                self._records.popitem(last=False)
+
+    def _change(self, host: bytes, name: str) -> HostRecord:
+        group = self._group
+        record = group.hosts.get(host)
+        if record is None:
+            record = self._record(host)
+            if record is None:
+                record = HostRecord(name)
+                self._records[host] = record
+            group.hosts[host] = record
+        if name and not record.name:
+            record.name = name
+        return record
+
+    def requeue(self, host: bytes) -> None:
+        record = self._change(host, "")
+        best = record.best
+        if best is None or record.wake:
+            self._delete_front(record)
+        else:
+            self._put_front(host, record, best)
+
+    def park(self, host: bytes, wake: float, reason: str, name: str = "") -> None:
+        record = self._change(host, name)
+        self._delete_front(record)
+        self._delete_parked(host, record)
+        record.wake, record.reason = whole_milliseconds(wake), reason
+        self._group.batch.put(parked_key(record.wake, host), reason.encode(), self._handle["parked"])
+
+    def wake(self, host: bytes) -> None:
+        record = self._change(host, "")
+        self._delete_parked(host, record)
+        record.wake, record.reason = 0.0, ""
+        best = record.best
+        if best is not None and record.front is None:
+            self._put_front(host, record, best)
+
+    def _delete_parked(self, host: bytes, record: HostRecord) -> None:
+        if record.wake:
+            self._group.batch.delete(parked_key(record.wake, host), self._handle["parked"])
+
+    def parked(self) -> Iterator[tuple[float, bytes]]:
+        dirty = {**(self._landing.hosts if self._landing else {}), **self._group.hosts}
+        uncommitted = sorted((record.wake, host) for host, record in dirty.items() if record.wake)
+        rows = map(parked_pair, self._family["parked"].keys())
+        yield from heapq.merge(uncommitted, (row for row in rows if row[1] not in dirty))
+
+    # --- reading ----------------------------------------------------------------------------
+
+    def read_run(self, host: bytes, limit: int) -> list[Entry]:
+        record = self._record(host)
+        if record is None:
+            return []
+        entries: list[Entry] = []
+        run = self._family["run"]
+        cursor = None
+        for rank, (count, low) in sorted(record.levels.items()):
+            first = RUN.pack(host, rank, low)
+            if count == 1 and (only := run.get(first)) is not None:
+                entries.append(Entry(rank, low, only))  # most hosts are small, and an iterator is dear
+                if len(entries) >= limit:
+                    break
+                continue
+            if cursor is None:
+                # The iterator points into the options: they must live as long as it does.
+                options = ReadOptions()
+                options.set_iterate_upper_bound(RUN.pack(host, max(record.levels) + 1, 0))
+                options.set_prefix_same_as_start(True)
+                cursor = run.iter(options)
+            cursor.seek(first)  # past what has been deleted
+            while len(entries) < limit and cursor.valid():
+                _, found, seq = RUN.unpack(cursor.key())
+                if found != rank:
+                    break
+                entries.append(Entry(rank, seq, cursor.value()))
+                cursor.next()
+            if len(entries) >= limit:
+                break
+        return entries
+
+    def read_front(self, rank: int, after: int, limit: int) -> list[tuple[int, bytes]]:
+        start = after + 1
+        since, until = self._nothing_between.get(rank, (-1, 0))
+        if since == after:
+            start = until  # what was deleted there need not be crossed again
+        options = ReadOptions()
+        options.set_iterate_upper_bound(FRONT.pack(rank + 1, 0))
+        pairs = self._family["front"].items(from_key=FRONT.pack(rank, start), read_opt=options)
+        found = [(FRONT.unpack(key)[1], host) for key, host in islice(pairs, limit)]
+        self._load([host for _, host in found])
+        if not found:
+            self._nothing_between[rank] = (after, max(after + 1, self._landed_seq))
+        return found
+
+    # --- contacts and tables ----------------------------------------------------------------
+
+    def contact(self, host: bytes) -> Contact | None:
+        data = self._family["contact"].get(host)
+        return decode_contact(data) if data is not None else None
+
+    def put_contact(self, host: bytes, contact: Contact) -> None:
+        self._family["contact"].put(host, encode_contact(contact))
+
+    def get(self, table: str, key: bytes) -> bytes | None:
+        row = table_key(table, key)
+        for group in (self._group, self._landing):
+            if group is not None and row in group.rows:
+                return group.rows[row]
+        data: bytes | None = self._family["table"].get(row)
+        return data
+
+    def put(self, table: str, key: bytes, value: bytes) -> None:
+        self._group.rows[table_key(table, key)] = value
+        self._group.bytes += len(value)
+
+    def delete(self, table: str, key: bytes) -> None:
+        self._group.rows[table_key(table, key)] = None
+
+    # --- groups -----------------------------------------------------------------------------
+
+    @property
+    def open_pages(self) -> int:
+        return self._group.pages
+
+    @property
+    def open_bytes(self) -> int:
+        return self._group.bytes
+
+    @property
+    def dirty(self) -> bool:
+        return bool(self._group)
+
+    @property
+    def landing(self) -> bool:
+        return self._landing is not None
+
+    def count(self, name: str, by: int) -> None:
+        self.counts[name] = self.counts.get(name, 0) + by
+
+    def seal(self, lengths: dict[str, int] | None = None) -> Group | None:
+        group = self._group
+        grown = bool(lengths) and {**self.file_lengths, **(lengths or {})} != self.file_lengths
+        if self._landing is not None or not (group or grown):
+            return None
+        batch, handle = group.batch, self._handle
+        for key, state in group.keys.items():
+            batch.put(key, state, handle["seen"])
+        for host, record in group.hosts.items():
+            if record.levels or record.wake:
+                batch.put(host, encode_host(record), handle["host"])
+            else:
+                batch.delete(host, handle["host"])
+        for row, value in group.rows.items():
+            if value is None:
+                batch.delete(row, handle["table"])
+            else:
+                batch.put(row, value, handle["table"])
+        self.file_lengths.update(lengths or {})
+        group.next_seq = self._next_seq
+        batch.put(b"m", msgpack.packb({
+            "seq": self._next_seq, "front_marks": self.front_marks, "file_lengths": self.file_lengths,
+            "counts": self.counts,
+        }))
+        self._landing, self._group = group, Group()
+        return group
+
+    def write(self, group: Group, sync_files: Callable[[], None]) -> None:
+        fault("before_files")
+        sync_files()
+        fault("before_batch")
+        self._db.write(group.batch)
+        fault("after_batch")
+        if self._sync:
+            self._db.flush_wal(True)
+        fault("after_sync")
+
+    def landed(self, group: Group) -> Iterable[bytes]:
+        self._recent.add(group.keys)
+        self._landed_seq = group.next_seq
+        self._landing = None
+        return group.hosts
+
+    # --- the whole --------------------------------------------------------------------------
+
+    def items(self, family: str) -> Iterator[tuple[Any, Any]]:
+        if family == "meta":
+            yield from self._meta().items()
+            return
+        read_key, read_value = DECODERS[family]
+        everything = ReadOptions()
+        everything.set_total_order_seek(True)
+        for key, value in self._family[family].items(read_opt=everything):
+            yield read_key(key), read_value(value)
+
+    def _meta(self) -> dict[str, Any]:
+        data = self._db.get(b"m")
+        meta: dict[str, Any] = msgpack.unpackb(data, strict_map_key=False) if data is not None else {}
+        return meta
+
+    def free_bytes(self) -> int:
+        return shutil.disk_usage(self._path).free
+
+    def close(self) -> None:
+        """Gives the lock back; what was not committed is as after a crash."""
+        # RocksDB's lock is held until every handle has been collected.
+        self._family.clear()
+        self._handle.clear()
+        del self._seen
+        self._group = Group()
+        self._db.close()
+        del self._db
+
+
+def open_storage(directory: Path, *, sync: bool = True, patience: float = 0.0) -> EmbeddedStorage:
+    """Opens the state; waits up to `patience` seconds for a dying predecessor's lock."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            return EmbeddedStorage(directory, sync=sync)
+        except StorageError as error:
+            if "another process" not in str(error) or time.monotonic() >= deadline:
+                raise
+        time.sleep(0.05)
