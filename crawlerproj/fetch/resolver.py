@@ -1,0 +1,43 @@
+"""One resolver for each crawler, made from its settings.
+
+Scrapy makes one download handler for each scheme; they share what is known of a host.
+"""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from scrapy.crawler import Crawler
+
+from .dns import Resolver
+from .dns_query import growing_waits
+
+_resolvers: WeakKeyDictionary[Crawler, Resolver] = WeakKeyDictionary()
+
+
+def resolver_of(crawler: Crawler) -> Resolver:
+    """The crawler's own `resolver` if it has one, else the one made for it here."""
+    own = getattr(crawler, "resolver", None)
+    if isinstance(own, Resolver):
+        return own
+    made = _resolvers.get(crawler)
+    if made is None:
+        made = _resolvers[crawler] = _from_settings(crawler)
+    return made
+
+
+def _from_settings(crawler: Crawler) -> Resolver:
+    settings = crawler.settings
+    return Resolver(
+        servers=settings.getlist("DNS_SERVERS"),
+        min_ttl=settings.getfloat("DNS_MIN_TTL", 60),
+        max_ttl=settings.getfloat("DNS_MAX_TTL", 86_400),
+        negative_ttl=settings.getfloat("DNS_NEGATIVE_TTL", 30),
+        stale=settings.getfloat("DNS_STALE_SECONDS", 3600),
+        size=settings.getint("DNS_CACHE_SIZE", 100_000),
+        waits=growing_waits(
+            settings.getfloat("DNS_FIRST_WAIT", 1),
+            settings.getfloat("DNS_LAST_WAIT", 90),
+            settings.getint("DNS_ATTEMPTS", 5),
+        ),
+    )

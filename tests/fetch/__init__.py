@@ -1,0 +1,1 @@
+"""Tests of the fetch room: real sockets on loopback, ephemeral ports."""
