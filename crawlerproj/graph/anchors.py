@@ -1,0 +1,168 @@
+"""Anchor texts: what others write on their links to a page. A side file of the in-links.
+
+Two files. `anchor-texts`: every text (anchor, a tab, rel) once, in blocks of 256, zstd frames of lines.
+`anchors`: for 64 targets at a time a zstd frame of 4-byte numbers: for each target the number of its
+in-links, then for each in-link of each target, in the order of the in-links, the number of its text.
+Text 0 is the empty one and is not stored.
+
+Each file ends with the ends of its frames (8 bytes each), their number (8), the CRC-32 of the ends
+(4) and the magic "CPA1"; all little-endian.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+import zlib
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+import zstandard
+
+from crawlerproj.graph.damage import DamagedGraph
+from crawlerproj.graph.jit import Ints
+from crawlerproj.graph.pair_sort import Numbers
+
+TARGETS = 64
+TEXTS = 256
+_MAGIC = b"CPA1"
+_TAIL = struct.Struct("<QI4s")
+_REMEDY = "build the graph anew with `scrapy graph build`"
+
+
+class Anchor(NamedTuple):
+    """A link to a page as its source words it."""
+
+    source: str
+    text: str
+    rel: str
+
+
+class FrameWriter:
+    """Appends zstd frames; `close` adds the list of their ends."""
+
+    def __init__(self, path: Path, level: int) -> None:
+        self._file = path.open("wb")
+        self._zstd = zstandard.ZstdCompressor(level=level)
+        self._ends: list[int] = []
+
+    def add(self, data: bytes) -> None:
+        frame = self._zstd.compress(data)
+        self._file.write(frame)
+        self._ends.append((self._ends[-1] if self._ends else 0) + len(frame))
+
+    def close(self) -> None:
+        ends = struct.pack(f"<{len(self._ends)}Q", *self._ends)
+        self._file.write(ends + _TAIL.pack(len(self._ends), zlib.crc32(ends), _MAGIC))
+        self._file.close()
+
+
+class FrameReader:
+    """Any frame of such a file, mapped into memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        if not path.exists():
+            raise FileNotFoundError(f"{path} is missing: {_REMEDY}")
+        with path.open("rb") as file:
+            size = path.stat().st_size
+            if size < _TAIL.size:
+                raise DamagedGraph(f"{path} is cut short: {_REMEDY}")
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        count, check, magic = _TAIL.unpack(self._map[size - _TAIL.size :])
+        start = size - _TAIL.size - 8 * count
+        if magic != _MAGIC or start < 0 or zlib.crc32(self._map[start : size - _TAIL.size]) != check:
+            raise DamagedGraph(f"the end of {path} is damaged: {_REMEDY}")
+        self._ends = np.frombuffer(self._map, np.uint64, count, start)
+        self._zstd = zstandard.ZstdDecompressor()
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def frame(self, number: int) -> bytes:
+        start = int(self._ends[number - 1]) if number else 0
+        try:
+            with self._lock:  # one decompressor serves one thread at a time
+                data: bytes = self._zstd.decompress(self._map[start : int(self._ends[number])])
+        except zstandard.ZstdError as error:
+            raise DamagedGraph(f"frame {number} of {self._path} is damaged ({error}): {_REMEDY}") from error
+        return data
+
+
+class AnchorWriter:
+    """Takes texts as they come, then the in-links of all targets in order."""
+
+    def __init__(self, directory: Path) -> None:
+        self._texts = FrameWriter(directory / "anchor-texts", 6)
+        self._links = FrameWriter(directory / "anchors", 1)
+        self._waiting: list[bytes] = []
+        self._target = 0
+        self._counts = np.zeros(TARGETS, np.uint32)
+        self._numbers: list[Numbers] = []
+
+    def add_texts(self, texts: list[bytes]) -> None:
+        self._waiting += texts
+        while len(self._waiting) >= TEXTS:
+            self._texts.add(b"\n".join(self._waiting[:TEXTS]))
+            del self._waiting[:TEXTS]
+
+    def add_links(self, targets: Ints, numbers: Numbers) -> None:
+        """The targets of in-links, ascending, and the number of each link's text."""
+        groups = targets // TARGETS
+        cuts = np.flatnonzero(np.diff(groups)) + 1
+        for start, end in zip([0, *cuts], [*cuts, len(targets)], strict=True):
+            if start == end:
+                continue
+            group = int(groups[start])
+            while self._target < group * TARGETS:
+                self._end_group()
+            self._counts += np.bincount(targets[start:end] % TARGETS, minlength=TARGETS).astype(np.uint32)
+            self._numbers.append(numbers[start:end])
+
+    def close(self, nodes: int) -> None:
+        while self._target < nodes:
+            self._end_group()
+        self._links.close()
+        if self._waiting:
+            self._texts.add(b"\n".join(self._waiting))
+        self._texts.close()
+
+    def _end_group(self) -> None:
+        self._links.add(self._counts.tobytes() + b"".join(part.tobytes() for part in self._numbers))
+        self._counts[:] = 0
+        self._numbers.clear()
+        self._target += TARGETS
+
+
+class Anchors:
+    """The texts on the links to a target."""
+
+    def __init__(self, directory: Path) -> None:
+        self._texts = FrameReader(directory / "anchor-texts")
+        self._links = FrameReader(directory / "anchors")
+
+    def of(self, target: int) -> list[tuple[str, str]]:
+        """(anchor text, rel) of each in-link, in the order of the in-links."""
+        group, place = divmod(target, TARGETS)
+        if group >= len(self._links):
+            return []
+        numbers = np.frombuffer(self._links.frame(group), np.uint32)
+        start = TARGETS + int(numbers[:place].sum())
+        mine = numbers[start : start + int(numbers[place])]
+        blocks: dict[int, list[bytes]] = {}
+        return [self._text(int(number), blocks) for number in mine]
+
+    def _text(self, number: int, blocks: dict[int, list[bytes]]) -> tuple[str, str]:
+        if number == 0:
+            return "", ""
+        block, place = divmod(number - 1, TEXTS)
+        if block not in blocks:
+            if block >= len(self._texts):
+                raise DamagedGraph(f"an anchor names text {number}, which is not there: {_REMEDY}")
+            blocks[block] = self._texts.frame(block).split(b"\n")
+        text = blocks[block][place] if place < len(blocks[block]) else b""
+        anchor, _, rel = text.decode("utf-8", "replace").partition("\t")
+        return anchor, rel

@@ -1,0 +1,245 @@
+"""The second half of a build: hashes become numbers, links are sorted and compressed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawlerproj.graph.anchors import AnchorWriter
+from crawlerproj.graph.build_names import Gathered, Names
+from crawlerproj.graph.compact import LARGE_TRIES, write_compact
+from crawlerproj.graph.id_table import BYTES_A_KEY, IdTable
+from crawlerproj.graph.jit import Ints, Words, int64, kernel, uint64
+from crawlerproj.graph.pair_sort import Numbers, PairSort, SortedPairs
+
+LEVELS = ("url", "host", "domain")
+_AT_ONCE = 1 << 20  # numbers read from a file at a time
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(slots=True)
+class Pairs:
+    """Links as words, unsorted: source first, and target first with the number of the text."""
+
+    out: PairSort
+    back: PairSort
+    void: int  # records of pages that a later one replaced
+
+
+@dataclass(slots=True)
+class Level:
+    """The sizes of one level's files."""
+
+    nodes: int
+    links: int
+    name_bytes: int
+    out_bytes: int
+    in_bytes: int
+
+
+def number_links(gathered: Gathered, names: Names, work: Path, memory: int, progress: Progress) -> Pairs:
+    """Gives every link the numbers of its ends; leaves out what a later record of the page replaced."""
+    if names.urls >= 1 << 32:
+        raise ValueError(f"{names.urls} URLs: a graph has at most 2^32 - 1 nodes")
+    _look_up(work, ("sources", "targets"), names.urls, memory, progress)
+    keep = _latest(work, gathered.pages, names.urls, memory)
+    share = memory // 3
+    pairs = Pairs(
+        PairSort(work, "out", share), PairSort(work, "back", share, numbered=True),
+        gathered.pages - int(keep.sum()),
+    )  # fmt: skip
+    done = 0
+    sources = np.fromfile(work / "sources-ids", np.uint32)
+    counts = np.fromfile(work / "counts", np.uint32)
+    page = 0
+    with (work / "targets-ids").open("rb") as target_file, (work / "texts").open("rb") as text_file:
+        while page < gathered.pages:
+            ends = np.cumsum(counts[page : page + _AT_ONCE], dtype=np.int64)
+            pages = max(1, int(np.searchsorted(ends, 4 * _AT_ONCE, "right")))
+            links = int(ends[pages - 1])
+            targets = np.fromfile(target_file, np.uint32, links)
+            texts = np.fromfile(text_file, np.uint32, links)
+            last = page + pages
+            out, back, numbers = _expand(
+                sources[page:last], counts[page:last], keep[page:last], targets, texts
+            )
+            pairs.out.add(out)
+            pairs.back.add(back, numbers)
+            page = last
+            done += links
+            progress("numbering links", done, gathered.links)
+    return pairs
+
+
+def _look_up(work: Path, kinds: tuple[str, ...], urls: int, memory: int, progress: Progress) -> None:
+    """Writes `<kind>-ids` for each file of hashes, in as many passes as the table needs to fit."""
+    parts = max(1, -(-urls * BYTES_A_KEY * 2 // memory))
+    for part in range(parts):
+        table = IdTable(urls, part, parts)
+        first = 0
+        with (work / "hashes").open("rb") as file:
+            while len(hashes := np.fromfile(file, np.uint64, _AT_ONCE)):
+                table.add(hashes, first)
+                first += len(hashes)
+        for kind in kinds:
+            ids_path = work / f"{kind}-ids"
+            ids_path.touch()
+            with (work / kind).open("rb") as file, ids_path.open("r+b") as ids:
+                while len(hashes := np.fromfile(file, np.uint64, _AT_ONCE)):
+                    position = ids.tell()
+                    known = np.fromfile(ids, np.uint32, len(hashes)) if part else None
+                    numbers = known if known is not None else np.zeros(len(hashes), np.uint32)
+                    table.look_up(hashes, numbers)
+                    ids.seek(position)
+                    ids.write(numbers.data)
+        progress("looking up URLs", part + 1, parts)
+
+
+def _latest(work: Path, pages: int, urls: int, memory: int) -> NDArray[np.uint8]:
+    """1 for each record of a page that is its source's latest (of two at one time, the later written)."""
+    keep = np.zeros(pages, np.uint8)
+    step = max(1_000, memory // 64)
+    for low in range(0, urls, step):
+        best_times = np.full(min(step, urls - low), -1)
+        best_pages = np.full(len(best_times), -1)
+        with (work / "sources-ids").open("rb") as source_file, (work / "times").open("rb") as time_file:
+            first = 0
+            while len(sources := np.fromfile(source_file, np.uint32, _AT_ONCE)):
+                times = np.fromfile(time_file, np.int64, _AT_ONCE)
+                _keep_latest(sources, times, first, low, best_times, best_pages)
+                first += len(sources)
+        keep[best_pages[best_pages >= 0]] = 1
+    return keep
+
+
+@kernel
+def _keep_latest(
+    sources: Numbers, times: Ints, first: int, low: int, best_times: Ints, best_pages: Ints
+) -> None:
+    for index in range(len(sources)):
+        place = int64(sources[index]) - low
+        if 0 <= place < len(best_times) and times[index] >= best_times[place]:
+            best_times[place], best_pages[place] = times[index], first + index
+
+
+@kernel
+def _expand(
+    sources: Numbers, counts: Numbers, keep: NDArray[np.uint8], targets: Numbers, texts: Numbers
+) -> tuple[Words, Words, Numbers]:
+    out, back = np.empty(len(targets), np.uint64), np.empty(len(targets), np.uint64)
+    numbers = np.empty(len(targets), np.uint32)
+    filled = start = 0
+    for page in range(len(sources)):
+        end = start + counts[page]
+        if keep[page]:
+            source = uint64(sources[page])
+            for link in range(start, end):
+                target = uint64(targets[link])
+                out[filled] = (source << uint64(32)) | target
+                back[filled] = (target << uint64(32)) | source
+                numbers[filled] = texts[link]
+                filled += 1
+        start = end
+    return out[:filled], back[:filled], numbers[:filled]
+
+
+def write_levels(
+    pairs: Pairs, names: Names, anchors: AnchorWriter | None, fresh: Path, work: Path, memory: int,
+    progress: Progress,
+) -> dict[str, Level]:  # fmt: skip
+    """Compresses the links between URLs, hosts and domains, both ways, and the anchor texts."""
+    hosts = PairSort(work, "hosts", memory // 3)
+    out = _sort(pairs.out, work / "out", names.urls, memory, progress)
+    lift = _Lift.by_first(names.host_first, names.urls)
+    for words in out.words():
+        hosts.add(lift(words))
+    del lift
+    out_size = _compress(out, fresh / "url-out", progress)
+    back = _sort(pairs.back, work / "back", names.urls, memory, progress, anchors)
+    in_size = _compress(back, fresh / "url-in", progress)
+    if anchors is not None:
+        anchors.close(names.urls)
+    levels = {"url": Level(names.urls, out.arcs, names.bytes["url"], out_size, in_size)}
+    out.path.unlink()
+    back.path.unlink()
+    domains = PairSort(work, "domains", memory // 3)
+    lift = _Lift(names.host_domain.astype(np.uint32))
+    for level, sorter, nodes in (("host", hosts, names.hosts), ("domain", domains, names.domains)):
+        out = _sort(sorter, work / f"{level}-out", nodes, memory, progress)
+        turned = PairSort(work, f"{level}-turned", memory // 3)
+        for words in out.words():
+            turned.add((words << uint64(32)) | (words >> uint64(32)))
+            if level == "host":
+                domains.add(lift(words))
+        back = _sort(turned, work / f"{level}-back", nodes, memory, progress)
+        out_size = _compress(out, fresh / f"{level}-out", progress)
+        in_size = _compress(back, fresh / f"{level}-in", progress)
+        levels[level] = Level(nodes, out.arcs, names.bytes[level], out_size, in_size)
+    return levels
+
+
+def _sort(
+    sorter: PairSort,
+    path: Path,
+    nodes: int,
+    memory: int,
+    progress: Progress,
+    anchors: AnchorWriter | None = None,
+) -> SortedPairs:
+    done = 0
+    with path.open("wb") as file:
+        for words, numbers in sorter.parts():
+            file.write(words.data)
+            if anchors is not None:
+                anchors.add_links((words >> uint64(32)).astype(np.int64), numbers)
+            done += len(words)
+            progress(f"sorting {path.name}", done, sorter.count)
+    return SortedPairs(path, nodes)
+
+
+def _compress(pairs: SortedPairs, path: Path, progress: Progress) -> int:
+    # Only the level of URLs is worth the most careful choice.
+    size = write_compact(
+        pairs.rows, pairs.arcs, path, tries=0 if path.name.startswith("url") else LARGE_TRIES
+    )
+    progress(f"compressing {path.name}", pairs.arcs, pairs.arcs)
+    return size.bytes
+
+
+class _Lift:
+    """Links between things as links between the groups they are in, without most repeats.
+
+    Groups are told by a number for each thing, or by the first thing of each group.
+    """
+
+    def __init__(self, groups: Numbers) -> None:
+        self._groups = groups
+        self._recent = np.zeros(1 << 18, np.uint64)
+
+    @classmethod
+    def by_first(cls, first: Ints, things: int) -> _Lift:
+        return cls(np.repeat(np.arange(len(first), dtype=np.uint32), np.diff(np.append(first, things))))
+
+    def __call__(self, words: Words) -> Words:
+        return _lift(words, self._groups, self._recent)
+
+
+@kernel
+def _lift(words: Words, groups: Numbers, recent: Words) -> Words:
+    lifted = np.empty(len(words), np.uint64)
+    filled = 0
+    low = uint64(0xFFFFFFFF)
+    for word in words:
+        source, target = groups[word >> uint64(32)], groups[word & low]
+        pair = (uint64(source) << uint64(32)) | uint64(target)
+        slot = (pair * uint64(0x9E3779B97F4A7C15)) >> uint64(46)
+        # 0 is both an empty slot and the pair of group 0 with itself: that one is always told.
+        if recent[slot] != pair or pair == 0:
+            recent[slot] = pair
+            lifted[filled] = pair
+            filled += 1
+    return lifted[:filled]

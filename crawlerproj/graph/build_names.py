@@ -1,0 +1,145 @@
+"""The first half of a build: the logs are read, and URLs, hosts and domains get their names and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawlerproj.graph.anchors import AnchorWriter
+from crawlerproj.graph.edge_log_files import read_texts
+from crawlerproj.graph.id_table import hash_keys, host_starts
+from crawlerproj.graph.jit import Ints
+from crawlerproj.graph.key_runs import KeyRuns
+from crawlerproj.graph.log_parse import LogParser, Piece
+from crawlerproj.graph.url_ids_write import UrlIdsWriter
+from crawlerproj.graph.url_keys import host_of_key, host_prefix, key_of
+from crawlerproj.urls.hosts import registered_domain
+
+_PIECE = 1 << 20  # bytes of text parsed at a time: what comes of it stays in the processor's cache
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What the logs say, in files of plain numbers (`sources`, `times`, `counts`, `targets`, `texts`)."""
+
+    work: Path
+    keys: KeyRuns
+    anchors: AnchorWriter | None
+    pages: int = 0
+    links: int = 0
+
+
+@dataclass(slots=True)
+class Names:
+    """The numbers of things: URL hashes are in `work/hashes`, in the order of the numbers."""
+
+    urls: int
+    host_first: Ints  # the first URL of each host
+    host_domain: Ints  # the domain of each host
+    domains: int
+    bytes: dict[str, int]  # of the three dictionaries
+
+    @property
+    def hosts(self) -> int:
+        return len(self.host_first)
+
+
+def gather(
+    logs: list[Path], fresh: Path, work: Path, memory: int, anchors: bool, seed: int, progress: Progress
+) -> Gathered:
+    """Reads all logs once."""
+    gathered = Gathered(work, KeyRuns(work, memory // 4), AnchorWriter(fresh) if anchors else None)
+    total, done = sum(path.stat().st_size for path in logs), 0
+    files = {name: (work / name).open("wb") for name in Piece._fields[:5]}
+    parser = LogParser(seed)
+    try:
+        for path in logs:
+            for text in _pieces(path):
+                piece = parser.parse(text)
+                for name, file in files.items():
+                    file.write(getattr(piece, name).data)
+                gathered.keys.add(piece.keys)
+                gathered.pages += len(piece.sources)
+                gathered.links += len(piece.targets)
+                if gathered.anchors is not None:
+                    gathered.anchors.add_texts(piece.new_texts)
+                progress("reading logs", done, total)
+            done += path.stat().st_size
+    finally:
+        for file in files.values():
+            file.close()
+    progress("reading logs", total, total)
+    return gathered
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    """The log's text, small frames put together; pages are not cut."""
+    waiting: list[bytes] = []
+    size = 0
+    for text in read_texts(path):
+        if waiting and size + len(text) > _PIECE:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+        waiting.append(text)
+        size += len(text)
+    if waiting:
+        yield b"".join(waiting)
+
+
+def write_names(gathered: Gathered, fresh: Path, memory: int, seed: int, progress: Progress) -> Names:
+    """Numbers all URLs in the order of their keys; writes the three dictionaries."""
+    expected = max(gathered.pages, gathered.links // 20)
+    writer = UrlIdsWriter(fresh / "urls", expected, gathered.keys.sample())
+    host_keys: list[bytes] = []
+    host_first: list[int] = []
+    urls = 0
+    with (gathered.work / "hashes").open("wb") as file:
+        for keys in gathered.keys.merged():
+            text = np.frombuffer(b"".join(keys), np.uint8)
+            lengths = np.fromiter(map(len, keys), np.int64, len(keys))
+            file.write(hash_keys(text, lengths, seed).data)
+            for index in np.flatnonzero(host_starts(text, lengths)):
+                prefix = host_prefix(keys[index])
+                if not host_keys or host_keys[-1] != prefix:
+                    host_keys.append(prefix)
+                    host_first.append(urls + int(index))
+            writer.add(keys)
+            urls += len(keys)
+            progress("naming URLs", urls, max(expected, urls))
+    sizes = {"url": writer.close()}
+    domain_keys = [_domain_key(key) for key in host_keys]
+    in_order = sorted(set(domain_keys))
+    number = {key: index for index, key in enumerate(in_order)}
+    sizes["host"] = _write_small(fresh / "hosts", host_keys)
+    sizes["domain"] = _write_small(fresh / "domains", in_order)
+    names = Names(
+        urls, np.array(host_first, np.int64), np.array([number[key] for key in domain_keys], np.int64),
+        len(in_order), sizes,
+    )  # fmt: skip
+    _save(fresh / "host-first", names.host_first.astype(np.uint32))
+    _save(fresh / "host-domain", names.host_domain.astype(np.uint32))
+    progress("naming URLs", urls, urls)
+    return names
+
+
+def _domain_key(host_key: bytes) -> bytes:
+    """The key of the registered domain of a host."""
+    host = host_of_key(host_key)
+    if not host:
+        return host_key
+    return host_prefix(key_of(f"http://{registered_domain(host)}/"))
+
+
+def _write_small(path: Path, keys: list[bytes]) -> int:
+    writer = UrlIdsWriter(path, len(keys), keys)
+    writer.add(keys)
+    return writer.close()
+
+
+def _save(path: Path, numbers: NDArray[np.uint32]) -> None:
+    path.write_bytes(numbers.tobytes())

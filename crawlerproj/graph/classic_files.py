@@ -1,0 +1,127 @@
+"""The three files of a graph in WebGraph's format: `.graph`, `.offsets`, `.properties`.
+
+Meant for Java WebGraph as it stands, and for webgraph-rs after its `build ef`.
+Official files are sometimes padded with zero bytes at the end; readers must not mind.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from crawlerproj.graph.bits import gamma_length, write_gamma
+from crawlerproj.graph.classic import Shape, encode
+from crawlerproj.graph.classic_decode import decode, decode_row, read_offsets
+from crawlerproj.graph.damage import DamagedGraph
+from crawlerproj.graph.jit import Bytes, Ints, kernel
+from crawlerproj.graph.rows import Rows, Targets
+
+_CLASS = "it.unimi.dsi.webgraph.BVGraph"
+
+
+def write_classic(rows: Rows, basename: Path, shape: Shape | None = None) -> dict[str, str]:
+    """Writes the three files; gives the properties. The `.properties` file comes last: it is the door."""
+    shape = shape or Shape()
+    stream, offsets = encode(rows, shape)
+    arcs, bits = max(rows.arcs, 1), int(offsets[-1])
+    properties = {
+        "graphclass": _CLASS,
+        "version": "0",
+        "nodes": str(rows.nodes),
+        "arcs": str(rows.arcs),
+        "windowsize": str(shape.window),
+        "maxrefcount": str(shape.chain),
+        "minintervallength": str(shape.min_interval),
+        "zetak": str(shape.zeta_k),
+        "compressionflags": "",
+        "endianness": "big",
+        "bitsperlink": f"{bits / arcs:.3f}",
+        "bitspernode": f"{bits / max(rows.nodes, 1):.3f}",
+    }
+    text = "#BVGraph properties\n" + "".join(f"{name}={value}\n" for name, value in properties.items())
+    _write(basename, ".graph", stream.tobytes())
+    _write(basename, ".offsets", offset_stream(offsets).tobytes())
+    _write(basename, ".properties", text.encode("latin-1"))
+    return properties
+
+
+def read_classic(basename: Path) -> Rows:
+    """Every row of a graph in WebGraph's format."""
+    nodes, arcs, shape = read_properties(basename)
+    return decode(np.fromfile(_part(basename, ".graph"), np.uint8), nodes, arcs, shape)
+
+
+class ClassicGraph:
+    """A graph in WebGraph's format, mapped into memory, any row at a time."""
+
+    def __init__(self, basename: Path) -> None:
+        self.nodes, self.arcs, self._shape = read_properties(basename)
+        path = _part(basename, ".graph")
+        self._stream = np.memmap(path, np.uint8, "r") if path.stat().st_size else np.zeros(0, np.uint8)
+        packed = np.fromfile(_part(basename, ".offsets"), np.uint8)
+        if self.nodes >= 8 * len(packed) + 8:
+            raise DamagedGraph(f"{basename}.offsets is cut short: copy it again from where it came")
+        self._offsets = read_offsets(packed, self.nodes + 1)
+        if self._offsets[0] < 0 or self._offsets[-1] > 8 * len(self._stream):
+            raise DamagedGraph(f"{basename}.offsets is damaged: copy it again from where it came")
+
+    def row(self, node: int) -> Targets:
+        if not 0 <= node < self.nodes:
+            raise IndexError(f"node {node} of a graph with {self.nodes} nodes")
+        return decode_row(self._stream, self._offsets, node, self._shape)
+
+
+def read_properties(basename: Path) -> tuple[int, int, Shape]:
+    """Nodes, links and the shape of the stream."""
+    lines = _part(basename, ".properties").read_text("latin-1").splitlines()
+    pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith(("#", "!")))
+    properties = {name.strip(): value.strip() for name, _, value in pairs}
+    if properties.get("compressionflags") or properties.get("endianness", "big") != "big":
+        raise DamagedGraph(
+            f"{basename}.properties asks for codes or a byte order other than WebGraph's defaults: "
+            "recompress it there with the default flags"
+        )
+    try:
+        shape = Shape(
+            int(properties["windowsize"]), int(properties["maxrefcount"]),
+            int(properties["minintervallength"]), int(properties["zetak"]),
+        )  # fmt: skip
+        nodes, arcs = int(properties["nodes"]), int(properties["arcs"])
+    except (KeyError, ValueError) as error:
+        raise DamagedGraph(f"{basename}.properties lacks a number ({error}): is it a BVGraph?") from error
+    if min(nodes, arcs, shape.window, shape.min_interval) < 0 or not 1 <= shape.zeta_k <= 16:
+        raise DamagedGraph(f"{basename}.properties holds a number out of range: is it a BVGraph?")
+    return nodes, arcs, shape
+
+
+@kernel
+def offset_stream(offsets: Ints) -> Bytes:
+    """A gamma-coded 0, then the gamma-coded length of each row."""
+    bits = 1
+    for index in range(1, len(offsets)):
+        bits += gamma_length(offsets[index] - offsets[index - 1])
+    stream = np.zeros((bits + 7) >> 3, np.uint8)
+    at = np.zeros(1, np.int64)
+    write_gamma(stream, at, 0)
+    for index in range(1, len(offsets)):
+        write_gamma(stream, at, offsets[index] - offsets[index - 1])
+    return stream
+
+
+def _part(basename: Path, ending: str) -> Path:
+    path = basename.with_name(basename.name + ending)
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is missing: a graph in WebGraph's format has three files")
+    return path
+
+
+def _write(basename: Path, ending: str, data: bytes) -> None:
+    path = basename.with_name(basename.name + ending)
+    fresh = path.with_name(path.name + ".new")
+    with fresh.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)

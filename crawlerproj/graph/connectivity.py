@@ -1,0 +1,205 @@
+"""The connectivity server: which pages does this one link to, and which link to it?
+
+Answers over one finished build, mapped into memory, on three levels: `url`, `host` and `domain`. A
+build that replaces it later is not seen: open again. All methods are safe in several threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawlerproj.graph.anchors import Anchor, Anchors
+from crawlerproj.graph.compact_files import CompactGraph
+from crawlerproj.graph.jit import Ints
+from crawlerproj.graph.manifest import GraphError, Manifest, current_build
+from crawlerproj.graph.rows import Rows
+from crawlerproj.graph.url_ids import UrlIds
+from crawlerproj.graph.url_keys import host_of_key, host_prefix, key_of
+from crawlerproj.graph.walks import shortest_path, spread
+
+LEVELS = ("url", "host", "domain")
+_FILES = {"url": "urls", "host": "hosts", "domain": "domains"}
+
+
+class UnknownNode(KeyError):
+    """The graph has no such URL, host or domain."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Degree(NamedTuple):
+    out: int
+    back: int
+
+
+@dataclass(slots=True)
+class Level:
+    """The graph of one level: names and numbers, links out, links back."""
+
+    name: str
+    names: UrlIds
+    out: CompactGraph
+    back: CompactGraph
+
+    def number(self, name: str) -> int:
+        key = key_of(name) if self.name == "url" else host_prefix(key_of(f"http://{name}/"))
+        number = self.names.id_of_key(key)
+        if number is None:
+            raise UnknownNode(
+                f"the graph has no {self.name} {name}: spell it as the crawl does (`scrapy graph top` "
+                "shows some), or build the graph anew if it was crawled since"
+            )
+        return number
+
+    def title(self, number: int) -> str:
+        key = self.names.key_of_id(number)
+        if key is None:
+            raise UnknownNode(f"the graph has no {self.name} number {number}")
+        if self.name == "url":
+            return self.names.url_of(number) or ""
+        return host_of_key(key) or "(no web address)"
+
+    def titles(self, numbers: Iterable[int]) -> list[str]:
+        return [self.title(int(number)) for number in numbers]
+
+    def links(self, direction: str) -> CompactGraph:
+        if direction not in ("out", "in"):
+            raise ValueError(f"direction {direction!r}: give `out` or `in`")
+        return self.out if direction == "out" else self.back
+
+
+class ConnectivityServer:
+    """Opened on a graph's folder (or on one build in it)."""
+
+    def __init__(self, build: Path) -> None:
+        self.build = build
+        self.manifest = Manifest.read(build)
+        # All files are opened now: a build that replaces this one may delete it while it is in use.
+        self._levels = {
+            name: Level(
+                name,
+                UrlIds(build / file),
+                CompactGraph(build / f"{name}-out"),
+                CompactGraph(build / f"{name}-in"),
+            )
+            for name, file in _FILES.items()
+        }
+        self._anchors = Anchors(build) if self.manifest.anchors else None
+
+    @classmethod
+    def open(cls, directory: Path | str) -> ConnectivityServer:
+        directory = Path(directory)
+        if (directory / "manifest.json").exists():
+            return cls(directory)
+        try:
+            return cls(current_build(directory))
+        except (GraphError, FileNotFoundError):
+            # A build may have been switched and an older one deleted just between.
+            return cls(current_build(directory))
+
+    def level(self, name: str = "url") -> Level:
+        if name not in LEVELS:
+            raise ValueError(f"level {name!r}: give one of {', '.join(LEVELS)}")
+        return self._levels[name]
+
+    def outlinks(self, name: str, level: str = "url") -> list[str]:
+        """What it links to, in the order of names."""
+        graph = self.level(level)
+        return graph.titles(graph.out.row(graph.number(name)))
+
+    def inlinks(self, name: str, level: str = "url") -> list[str]:
+        """What links to it, in the order of names."""
+        graph = self.level(level)
+        return graph.titles(graph.back.row(graph.number(name)))
+
+    def outlinks_of(self, names: Sequence[str], level: str = "url") -> list[list[str]]:
+        """The same for many at once; of one that is not in the graph, nothing."""
+        return self._links_of(names, level, "out")
+
+    def inlinks_of(self, names: Sequence[str], level: str = "url") -> list[list[str]]:
+        return self._links_of(names, level, "in")
+
+    def rows(self, numbers: Ints, direction: str = "out", level: str = "url") -> Rows:
+        """Links of many nodes by number, at the speed of the kernel."""
+        return self.level(level).links(direction).rows(numbers)
+
+    def anchors(self, url: str) -> list[Anchor]:
+        """The links to a URL: source, anchor text, rel."""
+        if self._anchors is None:
+            raise GraphError("this graph was built without anchor texts: build it anew without --no-anchors")
+        graph = self.level("url")
+        number = graph.number(url)
+        sources = graph.titles(graph.back.row(number))
+        texts = self._anchors.of(number)
+        if len(texts) != len(sources):
+            raise GraphError(f"anchor texts and in-links of {url} differ: run `scrapy graph build`")
+        return [Anchor(source, *text) for source, text in zip(sources, texts, strict=True)]
+
+    def degree(self, name: str, level: str = "url") -> Degree:
+        graph = self.level(level)
+        number = graph.number(name)
+        return Degree(len(graph.out.row(number)), len(graph.back.row(number)))
+
+    def neighbourhood(
+        self, name: str, depth: int = 1, direction: str = "out", limit: int = 10_000, level: str = "url"
+    ) -> list[tuple[str, int]]:
+        """What is at most `depth` steps away, with its distance, the nearest first; at most `limit`."""
+        graph = self.level(level)
+        found = spread(graph.links(direction), graph.number(name), depth, limit)
+        return [(graph.title(number), distance) for number, distance in found]
+
+    def path(self, start: str, end: str, level: str = "url", limit: int = 5_000_000) -> list[str] | None:
+        """A shortest way by links from one to the other; None if there is none."""
+        graph = self.level(level)
+        way = shortest_path(graph.out, graph.back, graph.number(start), graph.number(end), limit)
+        return graph.titles(way) if way is not None else None
+
+    def top(self, count: int = 10, by: str = "in", level: str = "url") -> list[tuple[str, float]]:
+        """The largest by in-degree (`in`), out-degree (`out`) or PageRank (`rank`)."""
+        graph = self.level(level)
+        values = self.ranks(level) if by == "rank" else degrees(graph.links(by)).astype(np.float64)
+        count = min(count, len(values))
+        best = np.argpartition(-values, count - 1)[:count] if count else np.zeros(0, np.int64)
+        best = best[np.lexsort((best, -values[best]))]
+        return [(graph.title(int(number)), float(values[number])) for number in best]
+
+    def ranks(self, level: str = "url") -> NDArray[np.float64]:
+        """PageRank of every node, as `scrapy graph rank` left it."""
+        path = self.build / f"{level}-rank"
+        if not path.exists():
+            raise GraphError(f"no ranks for level {level} yet: run `scrapy graph rank --level {level}`")
+        values = np.fromfile(path, np.float64)
+        if len(values) != self.level(level).out.nodes:
+            raise GraphError(f"{path} does not fit this graph: run `scrapy graph rank --level {level}`")
+        return values
+
+    def _links_of(self, names: Sequence[str], level: str, direction: str) -> list[list[str]]:
+        graph = self.level(level)
+        numbers: list[int] = []
+        places: list[int] = []
+        for place, name in enumerate(names):
+            try:
+                numbers.append(graph.number(name))
+            except UnknownNode:
+                continue
+            places.append(place)
+        rows = graph.links(direction).rows(np.array(numbers, np.int64))
+        answer: list[list[str]] = [[] for _ in names]
+        for index, place in enumerate(places):
+            answer[place] = graph.titles(rows.row(index))
+        return answer
+
+
+def degrees(graph: CompactGraph) -> Ints:
+    """The number of links of every node."""
+    counts = np.zeros(graph.nodes, np.int64)
+    for first, rows in graph.scan():
+        counts[first : first + rows.nodes] = np.diff(rows.starts)
+    return counts

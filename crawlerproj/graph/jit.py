@@ -1,0 +1,85 @@
+"""Compiled kernels: plain functions over numpy arrays, compiled once and kept in numba's disk cache.
+
+A kernel checks its own bounds and answers damage with a negative number: compiled code that trusts a
+damaged file would end the process. One call from Python costs about 1.6 us, so kernels take batches.
+`python -m crawlerproj.graph.warm` fills the cache, which takes the first query from seconds to
+fractions of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import config, njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
+Floats = NDArray[np.float64]
+
+DAMAGED = -1  # the stream says something that no encoder writes
+NO_ROOM = -2  # the answer does not fit into the array given for it
+
+FOLDER = Path(__file__).parent
+
+
+def cache_directory() -> Path:
+    """Where compiled kernels lie: a folder named by the text of all files with kernels.
+
+    Numba looks only at the file of the kernel itself, and would go on using it after another file,
+    which it calls or takes a constant from, has changed.
+    """
+    text = sha256(Path(__file__).read_bytes())
+    for path in sorted(FOLDER.glob("*.py")):
+        data = path.read_bytes()
+        if b"@kernel" in data:
+            text.update(data)
+    return FOLDER / "__pycache__" / f"kernels-{text.hexdigest()[:16]}"
+
+
+# Where this folder cannot be written, numba falls back to one below the user's home.
+config.CACHE_DIR = str(cache_directory())  # type: ignore[attr-defined]
+
+
+def kernel(function: Kernel) -> Kernel:
+    """Compiles a function at its first call, or loads it from the cache. The GIL is released."""
+    return cast(Kernel, njit(cache=True, nogil=True)(function))
+
+
+def _leading_zeros(_context: Any, value: Any) -> Any:
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.int64), generate
+
+
+def _load_word(_context: Any, array: Any, index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        place = builder.gep(data, [arguments[1]])
+        word = builder.bitcast(place, ir.IntType(64).as_pointer())
+        return builder.load(word, align=1)
+
+    return types.uint64(array, types.int64), generate
+
+
+leading_zeros = cast(Callable[[int], int], intrinsic(_leading_zeros))
+"""The zero bits before the highest one of a 64-bit number, by the processor's own instruction."""
+
+load_word = cast(Callable[[Any, int], Any], intrinsic(_load_word))
+"""The eight bytes of a byte array from an index on, as a little-endian word. The index is NOT checked."""
+
+int64 = cast(Callable[[Any], int], np.int64)
+"""A signed number in a kernel, where bytes and words would stay unsigned; for the type checker an int."""
+
+uint64 = cast(Callable[[Any], Any], np.uint64)
+"""An unsigned word in a kernel."""

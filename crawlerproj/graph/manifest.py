@@ -1,0 +1,51 @@
+"""What a finished build says about itself, and which build is the current one."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FORMAT = 1
+
+
+class GraphError(Exception):
+    """A graph cannot be built or opened; the text says why and what to do."""
+
+
+@dataclass(slots=True)
+class Manifest:
+    """What a build holds. Levels are `url`, `host` and `domain`."""
+
+    format: int = FORMAT
+    pages: int = 0  # records of pages in the logs
+    pages_void: int = 0  # of them, replaced by a later one
+    links_read: int = 0
+    built_at: float = 0.0
+    anchors: bool = True
+    levels: dict[str, dict[str, float]] = field(default_factory=dict)
+    logs: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, directory: Path) -> Manifest:
+        try:
+            data = json.loads((directory / "manifest.json").read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise GraphError(
+                f"{directory} holds no finished graph ({error}): run `scrapy graph build`"
+            ) from error
+        if data.get("format") != FORMAT:
+            raise GraphError(
+                f"{directory} is a graph of format {data.get('format')}, this program reads {FORMAT}: "
+                "run `scrapy graph build`"
+            )
+        return cls(**data)
+
+
+def current_build(graph: Path) -> Path:
+    """The folder of the build that `current` points to."""
+    link = graph / "current"
+    if not link.is_symlink():
+        raise GraphError(f"{graph} holds no finished graph: run `scrapy graph build`")
+    return graph / os.readlink(link)

@@ -1,0 +1,212 @@
+"""Sorts more links than fit into memory: words `node << 32 | node`, if wanted each with a number.
+
+A sample sort: words go to one file as they come; a sample of them says where to cut their range into
+parts that fit; one pass deals them out; each part is sorted in memory. No part depends on how links
+are spread over nodes, since the cuts go through the words themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawlerproj.graph.jit import Ints, Words, int64, kernel, uint64
+from crawlerproj.graph.rows import Rows
+
+Numbers = NDArray[np.uint32]
+_SAMPLE = 499
+_DIGIT = 11
+
+
+class PairSort:
+    """Takes words in any order; `parts` gives them ascending, each once, with the first number it had."""
+
+    def __init__(self, directory: Path, name: str, memory: int, numbered: bool = False) -> None:
+        self._words, self._numbers = directory / f"{name}-words", directory / f"{name}-numbers"
+        self._directory, self._name, self._numbered = directory, name, numbered
+        # Sorting takes the words, their numbers and a second copy of both.
+        self._most = max(1_000, memory // 40)
+        self._sample: list[Words] = []
+        self._file = self._words.open("wb")
+        self._number_file = self._numbers.open("wb") if numbered else None
+        self.count = 0
+
+    def add(self, words: Words, numbers: Numbers | None = None) -> None:
+        self._sample.append(words[:: max(1, min(_SAMPLE, len(words)))].copy())
+        self._file.write(words.data)
+        if self._number_file is not None and numbers is not None:
+            self._number_file.write(numbers.data)
+        self.count += len(words)
+
+    def parts(self) -> Iterator[tuple[Words, Numbers]]:
+        """Once only: the files are deleted as they are read."""
+        self._file.close()
+        if self._number_file is not None:
+            self._number_file.close()
+        parts = -(-self.count // self._most)
+        if parts <= 1:
+            yield self._sorted(self._words, self._numbers)
+            return
+        sample = np.sort(np.concatenate(self._sample))
+        cuts = sample[np.arange(1, parts) * len(sample) // parts]
+        for words, numbers in self._deal(cuts):
+            yield self._sorted(words, numbers)
+
+    def _deal(self, cuts: Words) -> list[tuple[Path, Path]]:
+        paths = [
+            (self._directory / f"{self._name}-words-{part}", self._directory / f"{self._name}-numbers-{part}")
+            for part in range(len(cuts) + 1)
+        ]
+        files = [(words.open("wb"), numbers.open("wb")) for words, numbers in paths]
+        step = min(self._most // 4, 1 << 20)
+        none = np.zeros(0, np.uint32)
+        with self._words.open("rb") as word_file:
+            number_file = self._numbers.open("rb") if self._numbered else None
+            while len(words := np.fromfile(word_file, np.uint64, step)):
+                numbers = np.fromfile(number_file, np.uint32, step) if number_file else none
+                dealt, numbers_dealt, ends = _deal_out(words, numbers, cuts)
+                for part, (word_part, number_part) in enumerate(files):
+                    word_part.write(dealt[ends[part] : ends[part + 1]].data)
+                    if number_file:
+                        number_part.write(numbers_dealt[ends[part] : ends[part + 1]].data)
+            if number_file:
+                number_file.close()
+        for word_part, number_part in files:
+            word_part.close()
+            number_part.close()
+        self._words.unlink()
+        self._numbers.unlink(missing_ok=True)
+        return paths
+
+    def _sorted(self, word_path: Path, number_path: Path) -> tuple[Words, Numbers]:
+        words = np.fromfile(word_path, np.uint64)
+        word_path.unlink()
+        numbers = np.fromfile(number_path, np.uint32) if self._numbered else np.zeros(0, np.uint32)
+        words, numbers = _radix_sort(words, numbers)
+        number_path.unlink(missing_ok=True)
+        return _distinct(words, numbers)
+
+
+@kernel
+def _deal_out(words: Words, numbers: Numbers, cuts: Words) -> tuple[Words, Numbers, Ints]:
+    """Words in the order of their parts, otherwise as they came, and where each part ends."""
+    ends = np.zeros(len(cuts) + 3, np.int64)
+    parts = np.empty(len(words), np.uint16)
+    for index in range(len(words)):
+        low, high = 0, len(cuts)
+        while low < high:
+            middle = (low + high) >> 1
+            if cuts[middle] <= words[index]:
+                low = middle + 1
+            else:
+                high = middle
+        parts[index] = low
+        ends[low + 2] += 1
+    for part in range(2, len(ends)):
+        ends[part] += ends[part - 1]
+    dealt, numbers_dealt = np.empty_like(words), np.empty_like(numbers)
+    for index in range(len(words)):
+        place = ends[parts[index] + 1]
+        ends[parts[index] + 1] += 1
+        dealt[place] = words[index]
+        if len(numbers):
+            numbers_dealt[place] = numbers[index]
+    return dealt, numbers_dealt, ends[:-1]
+
+
+@kernel
+def _distinct(words: Words, numbers: Numbers) -> tuple[Words, Numbers]:
+    """Drops all but the first of equal neighbours, in place."""
+    kept = 0
+    for index in range(len(words)):
+        if index == 0 or words[index] != words[index - 1]:
+            words[kept] = words[index]
+            if len(numbers):
+                numbers[kept] = numbers[index]
+            kept += 1
+    return words[:kept], numbers[: min(kept, len(numbers))]
+
+
+@kernel
+def _radix_sort(words: Words, numbers: Numbers) -> tuple[Words, Numbers]:
+    """Sorts words with their numbers, by digits from the low end: equal words stay in order."""
+    used = uint64(0)
+    for word in words:
+        used |= word
+    into, numbers_into = np.empty_like(words), np.empty_like(numbers)
+    counts = np.zeros(1 << _DIGIT, np.int64)
+    mask = uint64((1 << _DIGIT) - 1)
+    for shift in range(0, 64, _DIGIT):
+        if (used >> uint64(shift)) & mask == 0:
+            continue
+        counts[:] = 0
+        for word in words:
+            counts[(word >> uint64(shift)) & mask] += 1
+        total = 0
+        for digit in range(len(counts)):
+            counts[digit], total = total, total + counts[digit]
+        for index in range(len(words)):
+            digit = int64((words[index] >> uint64(shift)) & mask)
+            place = counts[digit]
+            counts[digit] += 1
+            into[place] = words[index]
+            if len(numbers):
+                numbers_into[place] = numbers[index]
+        words, into = into, words
+        numbers, numbers_into = numbers_into, numbers
+    return words, numbers
+
+
+class SortedPairs:
+    """A file of ascending distinct words, read as rows, as often as wanted."""
+
+    def __init__(self, path: Path, nodes: int, links_at_once: int = 1 << 21) -> None:
+        self.path, self.nodes, self._at_once = path, nodes, links_at_once
+
+    @property
+    def arcs(self) -> int:
+        return self.path.stat().st_size // 8
+
+    def words(self) -> Iterator[Words]:
+        with self.path.open("rb") as file:
+            while len(words := np.fromfile(file, np.uint64, self._at_once)):
+                yield words
+
+    def rows(self) -> Iterator[Rows]:
+        """Every row in order, whole, those of nodes without links too."""
+        node = 0
+        rest = np.zeros(0, np.uint64)
+        for words in self.words():
+            words = np.concatenate([rest, words]) if len(rest) else words
+            # The last node's row may go on in what is read next.
+            last = int(words[-1] >> uint64(32))
+            cut = int(np.searchsorted(words, uint64(last << 32)))
+            rest = words[cut:]
+            if cut:
+                yield from self._between(words[:cut], node, last)
+                node = last
+        if node < self.nodes:
+            yield from self._between(rest, node, self.nodes)
+
+    def _between(self, words: Words, first: int, last: int) -> Iterator[Rows]:
+        """Rows of the nodes first to last - 1, at most `_at_once` of them in a chunk."""
+        while first < last:
+            end = min(last, first + self._at_once)
+            cut = int(np.searchsorted(words, uint64(end << 32))) if end < last else len(words)
+            yield Rows(*_rows(words[:cut], first, end - first))
+            words, first = words[cut:], end
+
+
+@kernel
+def _rows(words: Words, first: int, nodes: int) -> tuple[Ints, Numbers]:
+    starts = np.zeros(nodes + 1, np.int64)
+    targets = np.empty(len(words), np.uint32)
+    for index in range(len(words)):
+        starts[int64(words[index] >> uint64(32)) - first + 1] += 1
+        targets[index] = np.uint32(words[index] & uint64(0xFFFFFFFF))
+    for node in range(nodes):
+        starts[node + 1] += starts[node]
+    return starts, targets

@@ -1,0 +1,60 @@
+"""Compiles every kernel into the disk cache: `python -m crawlerproj.graph.warm`, once after installing.
+
+It does so by using them: a small log is written, built, asked and ranked. Caches of earlier versions of
+the kernels are deleted.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from crawlerproj.graph.build import build
+from crawlerproj.graph.classic_files import ClassicGraph, read_classic, write_classic
+from crawlerproj.graph.connectivity import ConnectivityServer
+from crawlerproj.graph.edge_log import EdgeLog
+from crawlerproj.graph.jit import cache_directory
+from crawlerproj.graph.rank import pagerank, strong_components
+from crawlerproj.items import Link
+
+
+def warm() -> None:
+    """Uses every kernel once, in a folder that is deleted again."""
+    with tempfile.TemporaryDirectory() as folder:
+        edges, graph = Path(folder) / "edges", Path(folder) / "graph"
+        log = EdgeLog(edges)
+        for number in range(200):
+            links = [Link(f"http://h{n % 5}.example/{n}", f"text {n}") for n in range(number, number + 9)]
+            log.append(f"http://h{number % 5}.example/{number}", links, 1.0)
+        log.close()
+        build(edges, graph, now=0.0)
+        server = ConnectivityServer.open(graph)
+        urls = server.outlinks("http://h0.example/0")
+        server.path(urls[0], urls[1])
+        server.neighbourhood(urls[0], 1)
+        server.anchors(urls[0])
+        pagerank(server.level("url").back, server.level("url").out)
+        rows = server.level("url").out.all_rows()
+        strong_components(rows)
+        rows.transposed()
+        write_classic(rows, Path(folder) / "classic")
+        read_classic(Path(folder) / "classic")
+        ClassicGraph(Path(folder) / "classic").row(0)
+
+
+def main() -> None:
+    """Warms the cache and deletes those of earlier kernels."""
+    start = time.monotonic()
+    warm()
+    mine = cache_directory()
+    for other in mine.parent.glob("kernels-*"):
+        if other != mine:
+            shutil.rmtree(other, ignore_errors=True)
+    print(f"graph kernels compiled in {time.monotonic() - start:.1f} s, kept in {mine}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,240 @@
+import http.client
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+
+from crawlerproj.graph.build import build
+from crawlerproj.graph.classic_files import read_classic
+from crawlerproj.graph.connectivity import ConnectivityServer, UnknownNode
+from crawlerproj.graph.edge_log import EdgeLog
+from crawlerproj.graph.export import export_text, export_webgraph
+from crawlerproj.graph.serve import GraphHttpServer
+from crawlerproj.graph.walks import WalkTooLarge
+from crawlerproj.items import Link
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def page(number):
+    return f"http://h{number % 3}.example/{number}"
+
+
+def write_chain(edges):
+    """0 -> 1 -> 2 ... -> 29, each also to 0; 40 stands alone."""
+    log = EdgeLog(edges)
+    for number in range(30):
+        log.append(page(number), [Link(page(number + 1), f"to {number + 1}"), Link(page(0), "home")], 1.0)
+    log.append(page(40), [], 1.0)
+    log.close()
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory):
+    """The directory of a crawl whose graph is built."""
+    directory = tmp_path_factory.mktemp("crawl")
+    write_chain(directory / "edges")
+    build(directory / "edges", directory / "graph", now=1.0)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def server(crawl):
+    return ConnectivityServer.open(crawl / "graph")
+
+
+def test_neighbourhood_by_distance(server):
+    found = server.neighbourhood(page(3), depth=2)
+    assert sorted(found) == sorted([(page(0), 1), (page(4), 1), (page(1), 2), (page(5), 2)])
+    assert [distance for _, distance in found] == [1, 1, 2, 2]
+    assert dict(server.neighbourhood(page(5), 3, "in")) == {page(4): 1, page(3): 2, page(2): 3}
+    assert len(server.neighbourhood(page(3), depth=9, limit=3)) == 3
+    assert server.neighbourhood(page(40), 5) == []
+
+
+def test_shortest_paths(server):
+    assert server.path(page(0), page(0)) == [page(0)]
+    assert server.path(page(20), page(3)) == [page(n) for n in (20, 0, 1, 2, 3)]
+    assert server.path(page(0), page(40)) is None
+    with pytest.raises(WalkTooLarge, match="higher limit"):
+        server.path(page(1), page(30), limit=5)
+    with pytest.raises(UnknownNode):
+        server.path(page(0), page(99))
+
+
+def test_batches(server):
+    assert server.outlinks_of([page(0), "http://unknown.example/", page(40)]) == [
+        server.outlinks(page(0)), [], [],
+    ]  # fmt: skip
+    assert server.inlinks_of([page(7)]) == [[page(6)]]
+    numbers = np.array([server.level("url").number(page(n)) for n in (5, 0, 5)])
+    rows = server.rows(numbers, "in")
+    assert [len(rows.row(index)) for index in range(3)] == [1, 30, 1]
+
+
+def test_top(server):
+    assert server.top(1) == [(page(0), 30.0)]
+    assert [value for _, value in server.top(1_000, "out")][:2] == [2.0, 2.0]
+    with pytest.raises(ValueError, match="give"):
+        server.top(1, "sideways")
+
+
+def test_many_threads_ask_at_once(server):
+    wrong = []
+
+    def ask():
+        for number in range(200):
+            if server.inlinks(page(number % 29 + 1)) != [page(number % 29)]:
+                wrong.append(number)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_exports(server, tmp_path):
+    export_webgraph(server, tmp_path / "web" / "crawl")
+    names = (tmp_path / "web" / "crawl.nodes").read_text().splitlines()
+    rows, turned = read_classic(tmp_path / "web" / "crawl"), read_classic(tmp_path / "web" / "crawl-t")
+    assert [names[target] for target in rows.row(names.index(page(4)))] == server.outlinks(page(4))
+    assert [names[target] for target in turned.row(names.index(page(4)))] == server.inlinks(page(4))
+    export_text(server, tmp_path / "links.tsv")
+    lines = (tmp_path / "links.tsv").read_text().splitlines()
+    assert len(lines) == rows.arcs
+    assert f"{page(4)}\t{page(5)}" in lines
+
+
+# --- over HTTP ---
+
+
+@pytest.fixture
+def http_server(crawl):
+    with GraphHttpServer(crawl / "graph") as opened:
+        thread = threading.Thread(target=opened.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield opened
+        opened.shutdown()
+        thread.join()
+
+
+def ask(http_server, path):
+    connection = http.client.HTTPConnection("127.0.0.1", http_server.server_port, timeout=20)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())
+    finally:
+        connection.close()
+
+
+def test_answers_are_paged(http_server):
+    seen, offset = [], 0
+    while offset is not None:
+        status, answer = ask(http_server, f"/inlinks?url={quote(page(0))}&limit=7&offset={offset}")
+        assert (status, answer["total"]) == (200, 30)
+        seen += answer["entries"]
+        offset = answer.get("next")
+    assert sorted(seen) == sorted(page(number) for number in range(30))
+
+
+def test_every_question(http_server):
+    url = quote(page(3))
+    assert ask(http_server, f"/outlinks?url={url}")[1]["entries"] == [page(0), page(4)]
+    assert ask(http_server, f"/degree?url={url}")[1] == {"out": 2, "in": 1}
+    assert ask(http_server, f"/anchors?url={url}")[1]["entries"] == [
+        {"source": page(2), "text": "to 3", "rel": ""}
+    ]
+    near = ask(http_server, f"/neighbourhood?url={url}&depth=2&limit=3")[1]
+    assert len(near["entries"]) == 3 and near["next"] == 3
+    assert ask(http_server, f"/path?from={url}&to={quote(page(5))}")[1]["path"] == [page(3), page(4), page(5)]
+    assert ask(http_server, "/top?limit=1")[1]["entries"] == [{"url": page(0), "value": 30.0}]
+    assert ask(http_server, "/outlinks?url=h0.example&level=host")[1]["total"] == 2
+    assert ask(http_server, "/stats")[1]["levels"]["url"]["nodes"] == 32
+
+
+@pytest.mark.parametrize(("path", "status", "hint"), [
+    ("/outlinks?url=http://x.example/", 404, "no url"),
+    ("/outlinks", 400, "url="),
+    ("/outlinks?url=x&level=planet", 400, "give one of"),
+    ("/inlinks?url=x&limit=99999", 400, "0 to 1000"),
+    ("/neighbourhood?url=x&depth=-1", 400, "whole number"),
+    ("/nothing", 400, "ask for one of"),
+    ("/top?by=rank", 500, "graph rank"),
+    ("/outlinks?url=" + "x" * 20_000, 414, "at most"),
+])  # fmt: skip
+def test_errors_tell_what_to_do(http_server, path, status, hint):
+    got, answer = ask(http_server, path)
+    assert got == status
+    assert hint in answer["error"]
+
+
+def test_a_new_build_is_taken_up(tmp_path):
+    edges, graph = tmp_path / "edges", tmp_path / "graph"
+    write_chain(edges)
+    build(edges, graph, now=1.0)
+    now = [0.0]
+    with GraphHttpServer(graph) as opened:
+        opened.questions._clock = lambda: now[0]
+        opened.questions._looked = 0.0
+        assert opened.questions.ask("/stats", {})["built_at"] == 1.0
+        build(edges, graph, now=2.0)
+        assert opened.questions.ask("/stats", {})["built_at"] == 1.0
+        now[0] = 5.0
+        assert opened.questions.ask("/stats", {})["built_at"] == 2.0
+
+
+# --- as a command ---
+
+
+def scrapy(*arguments, cwd=ROOT):
+    command = [sys.executable, "-m", "scrapy", "graph", *map(str, arguments)]
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, env={**os.environ, "COLUMNS": "200"}
+    )
+
+
+def test_the_command_builds_asks_and_ranks(tmp_path):
+    write_chain(tmp_path / "edges")
+    built = scrapy("build", "--dir", tmp_path, "--json")
+    assert built.returncode == 0, built.stderr
+    assert json.loads(built.stdout)["levels"]["url"]["links"] == 60
+    out = scrapy("outlinks", page(3), "--dir", tmp_path)
+    assert (out.returncode, out.stdout.split()) == (0, [page(0), page(4)])
+    ranked = scrapy("rank", "--dir", tmp_path, "--feed-frontier", "--json")
+    assert ranked.returncode == 0, ranked.stderr
+    assert all(json.loads(line)["converged"] for line in ranked.stdout.splitlines())
+    assert (tmp_path / "host-ranks.tsv").read_text().count("\t") >= 1
+    top = scrapy("top", "--by", "rank", "--dir", tmp_path, "--limit", 1, "--json")
+    assert json.loads(top.stdout)["url"] == page(0)
+    stats = scrapy("stats", "--dir", tmp_path, "--components")
+    assert "strongly connected" in stats.stdout, stats.stderr
+
+
+def test_the_command_fails_with_a_remedy(crawl, tmp_path):
+    for arguments, hint in (
+        (("outlinks", "http://x.example/", "--dir", crawl), "no url"),
+        (("path", page(0), page(40), "--dir", crawl), "no way"),
+        (("build", "--dir", tmp_path), "no edge logs"),
+        (("stats", "--dir", tmp_path), "graph build"),
+        (("top", "--dir", tmp_path / "missing"), "--dir"),
+    ):
+        run = scrapy(*arguments)
+        assert run.returncode == 1, run.stdout
+        assert hint in run.stderr
+    assert scrapy("export", "--dir", crawl).returncode == 2  # --to is missing
+    assert scrapy().returncode == 2
+
+
+def test_each_action_has_help():
+    run = scrapy("neighbourhood", "--help")
+    assert run.returncode == 0
+    assert "--depth" in run.stdout and "--json" in run.stdout

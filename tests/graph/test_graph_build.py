@@ -1,0 +1,202 @@
+import json
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+from crawlerproj.graph import key_runs, log_parse
+from crawlerproj.graph.build import build
+from crawlerproj.graph.connectivity import ConnectivityServer, UnknownNode
+from crawlerproj.graph.edge_log import EdgeLog
+from crawlerproj.graph.manifest import GraphError, Manifest, current_build
+from crawlerproj.items import Link
+
+
+def write(directory, pages, worker="0"):
+    """pages: (url, links, time)"""
+    log = EdgeLog(directory, worker)
+    for url, links, time in pages:
+        log.append(url, links, time)
+        if len(url) % 3 == 0:
+            log.lengths()
+    log.close()
+
+
+def world(pages, seed=1):
+    """Pages with links, anchors and rel, and what the graph should say: {source: {target: (anchor, rel)}}."""
+    rng = random.Random(seed)
+    urls = [
+        f"http{'s' * (n % 4 == 0)}://{'www.' * (n % 2)}h{n % 13}.{'co.uk' if n % 3 else 'example'}/{n}"
+        for n in range(pages)
+    ]
+    truth, records = {}, []
+    for url in urls:
+        links = [
+            Link(rng.choice(urls) if rng.random() < 0.9 else f"http://far{rng.randrange(50)}.test/x",
+                 rng.choice(["", "read more", "näher", f"to {rng.randrange(30)}"]),
+                 rng.choice(["", "nofollow"]))
+            for _ in range(rng.randrange(12))
+        ]  # fmt: skip
+        said = {}
+        for link in links:
+            said.setdefault(link.url, (link.anchor, link.rel))
+        truth[url] = said
+        records.append((url, links, 100.0 + rng.random()))
+    return truth, records
+
+
+def check(server, truth):
+    sources = {}
+    for source, said in truth.items():
+        assert sorted(server.outlinks(source)) == sorted(said)
+        for target in said:
+            sources.setdefault(target, []).append(source)
+    for target, linking in sources.items():
+        assert sorted(server.inlinks(target)) == sorted(linking)
+        assert {a.source: (a.text, a.rel) for a in server.anchors(target)} == {
+            source: truth[source][target] for source in linking
+        }
+        assert server.degree(target) == (len(truth.get(target, ())), len(linking))
+
+
+def test_a_build_says_what_the_pages_said(tmp_path):
+    truth, records = world(400)
+    write(tmp_path / "edges", records[:250], "0")
+    write(tmp_path / "edges", records[250:], "1")
+    steps = []
+    built = build(tmp_path / "edges", tmp_path / "graph", now=5.0, progress=lambda *told: steps.append(told))
+    assert built == current_build(tmp_path / "graph")
+    server = ConnectivityServer.open(tmp_path / "graph")
+    check(server, truth)
+    assert (server.manifest.pages, server.manifest.pages_void, server.manifest.built_at) == (400, 0, 5.0)
+    assert all(0 <= done <= total for _, done, total in steps)
+    assert not (built / "work").exists()
+
+
+def test_a_repeated_page_replaces_what_it_said(tmp_path):
+    one, two = "http://a.example/", "http://b.example/"
+    write(tmp_path / "edges", [(one, [Link(two, "old"), Link(one)], 1.0)], "0")
+    write(tmp_path / "edges", [(one, [Link("http://c.example/")], 3.0), (one, [Link(two, "new")], 9.0)], "1")
+    write(tmp_path / "edges", [(one, [Link("http://late-in-the-log.example/")], 2.0)], "2")
+    build(tmp_path / "edges", tmp_path / "graph", now=0.0)
+    server = ConnectivityServer.open(tmp_path / "graph")
+    assert server.outlinks(one) == [two]
+    assert [anchor.text for anchor in server.anchors(two)] == ["new"]
+    assert server.inlinks("http://c.example/") == []
+    assert server.manifest.pages_void == 3
+
+
+def test_of_two_records_at_one_time_the_later_written_counts(tmp_path):
+    one = "http://a.example/"
+    write(
+        tmp_path / "edges", [(one, [Link("http://x.example/")], 1.0), (one, [Link("http://y.example/")], 1.0)]
+    )
+    build(tmp_path / "edges", tmp_path / "graph", now=0.0)
+    assert ConnectivityServer.open(tmp_path / "graph").outlinks(one) == ["http://y.example/"]
+
+
+def test_little_memory_gives_the_same_graph(tmp_path, monkeypatch):
+    # Every table forgets, every sort spills, every look-up takes several passes.
+    truth, records = world(1_500, seed=2)
+    monkeypatch.setattr(log_parse, "URL_SLOTS", 64)
+    monkeypatch.setattr(log_parse, "TEXT_SLOTS", 64)
+    monkeypatch.setattr(key_runs, "_BLOCK_TEXT", 2_000)
+    write(tmp_path / "edges", records)
+    build(tmp_path / "edges", tmp_path / "graph", now=0.0, memory=30_000)
+    check(ConnectivityServer.open(tmp_path / "graph"), truth)
+
+
+def test_hosts_and_domains(tmp_path):
+    write(tmp_path / "edges", [
+        ("http://www.a.co.uk/1", [Link("http://b.co.uk/"), Link("https://shop.a.co.uk/x")], 1.0),
+        ("https://www.a.co.uk/2", [Link("http://b.co.uk:8080/y")], 1.0),
+        ("http://10.0.0.1/", [Link("http://www.a.co.uk/1")], 1.0),
+    ])  # fmt: skip
+    build(tmp_path / "edges", tmp_path / "graph", now=0.0)
+    server = ConnectivityServer.open(tmp_path / "graph")
+    assert sorted(server.outlinks("www.a.co.uk", "host")) == ["b.co.uk", "b.co.uk:8080", "shop.a.co.uk"]
+    assert server.inlinks("www.a.co.uk", "host") == ["10.0.0.1"]
+    assert sorted(server.outlinks("a.co.uk", "domain")) == ["a.co.uk", "b.co.uk"]
+    assert server.degree("b.co.uk", "domain") == (0, 1)
+
+
+def test_readers_see_the_old_build_or_the_new_one(tmp_path):
+    edges, graph = tmp_path / "edges", tmp_path / "graph"
+    write(edges, [("http://a.example/", [Link("http://b.example/")], 1.0)])
+    first = build(edges, graph, now=1.0)
+    old = ConnectivityServer.open(graph)
+    write(edges, [("http://a.example/", [Link("http://c.example/")], 2.0)])
+    second = build(edges, graph, now=2.0)
+    third = build(edges, graph, now=3.0)
+    assert old.outlinks("http://a.example/") == ["http://b.example/"]
+    assert ConnectivityServer.open(graph).outlinks("http://a.example/") == ["http://c.example/"]
+    assert [path.exists() for path in (first, second, third)] == [False, True, True]
+    assert current_build(graph) == third
+
+
+def test_a_killed_build_leaves_the_old_one_and_its_rest_is_cleared(tmp_path):
+    edges, graph = tmp_path / "edges", tmp_path / "graph"
+    write(edges, [("http://a.example/", [Link("http://b.example/")], 1.0)])
+    build(edges, graph, now=1.0)
+    code = (
+        "import os, signal, sys, pathlib\n"
+        "from crawlerproj.graph.build import build\n"
+        "def progress(step, done, total):\n"
+        "    if step.startswith('compressing url-in'): os.kill(os.getpid(), signal.SIGKILL)\n"
+        "build(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), 2.0, progress=progress)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code, str(edges), str(graph)], capture_output=True)
+    assert run.returncode == -9, run.stderr
+    assert Manifest.read(current_build(graph)).built_at == 1.0
+    assert (graph / "build-000002").exists()
+    built = build(edges, graph, now=3.0)
+    assert sorted(path.name for path in graph.glob("build-*")) == ["build-000001", built.name]
+
+
+def test_two_builds_at_once_are_refused(tmp_path):
+    edges, graph = tmp_path / "edges", tmp_path / "graph"
+    write(edges, [("http://a.example/", [], 1.0)])
+
+    def second(*_):
+        with pytest.raises(GraphError, match="another build"):
+            build(edges, graph, now=0.0)
+
+    build(edges, graph, now=0.0, progress=second)
+
+
+def test_errors_tell_the_remedy(tmp_path):
+    with pytest.raises(GraphError, match="no edge logs"):
+        build(tmp_path / "edges", tmp_path / "graph", now=0.0)
+    with pytest.raises(GraphError, match="graph build"):
+        ConnectivityServer.open(tmp_path)
+    write(tmp_path / "edges", [("http://a.example/", [], 1.0)])
+    built = build(tmp_path / "edges", tmp_path / "graph", now=0.0, anchors=False)
+    server = ConnectivityServer.open(tmp_path / "graph")
+    with pytest.raises(UnknownNode, match="no url http://b"):
+        server.outlinks("http://b.example/")
+    with pytest.raises(GraphError, match="no-anchors"):
+        server.anchors("http://a.example/")
+    with pytest.raises(GraphError, match="graph rank"):
+        server.ranks()
+    manifest = json.loads((built / "manifest.json").read_text())
+    (built / "manifest.json").write_text(json.dumps(manifest | {"format": 99}))
+    with pytest.raises(GraphError, match="format 99"):
+        ConnectivityServer.open(tmp_path / "graph")
+
+
+def test_a_log_cut_off_in_its_last_frame_counts_without_it(tmp_path):
+    write(tmp_path / "edges", [("http://ab.example/", [], 1.0), ("http://lost.example/", [], 1.0)])
+    path = next((tmp_path / "edges").iterdir())
+    os.truncate(path, path.stat().st_size - 2)
+    build(tmp_path / "edges", tmp_path / "graph", now=0.0)
+    assert ConnectivityServer.open(tmp_path / "graph").manifest.pages == 1
+
+
+def test_pages_without_any_link(tmp_path):
+    write(tmp_path / "edges", [("http://a.example/", [], 1.0)])
+    build(tmp_path / "edges", tmp_path / "graph", now=0.0)
+    server = ConnectivityServer.open(tmp_path / "graph")
+    assert server.outlinks("http://a.example/") == server.inlinks("http://a.example/") == []
+    assert server.anchors("http://a.example/") == []
