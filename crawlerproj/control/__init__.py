@@ -1,0 +1,1 @@
+"""Talking to a crawl: the same questions and orders for a running one and a stopped one."""
