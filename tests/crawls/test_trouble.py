@@ -1,0 +1,123 @@
+"""When things go wrong: a page that kills, a second process, a full disk, nobody at home."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import subprocess
+import sys
+
+from .conftest import ROOT
+
+# A spider module for scrapy runspider-like use: the page named "deadly" kills the process.
+DEADLY = """
+import os, signal
+from crawlerproj.spiders.web import WebSpider
+
+class DeadlySpider(WebSpider):
+    name = "deadly"
+
+    def parse(self, response, **kwargs):
+        if response.url == os.environ["DEADLY"]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield from super().parse(response, **kwargs)
+"""
+
+
+def test_a_page_that_kills_the_process_is_parked_as_poison(crawl_of, tmp_path):
+    crawl = crawl_of(41, 10, 100, nuisance="none")
+    (tmp_path / "deadly_spiders.py").write_text(DEADLY)
+    deadly = crawl.web.truth().must[37]
+    command = [part if part != "web" else "deadly"
+               for part in crawl.command(settings={"SPIDER_MODULES": "deadly_spiders"})]
+    environment = {"DEADLY": deadly, "PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": "/usr/bin:/bin"}
+    deaths = 0
+    for _ in range(6):
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+        if done.returncode == 0:
+            break
+        assert done.returncode == -signal.SIGKILL, done.stderr[-3000:]
+        deaths += 1
+
+    assert deaths == 3  # MAX_ATTEMPTS
+    assert crawl.frontier("why", deadly)["outcome"] == "poison"
+    assert crawl.frontier("stats")["parked"] == 1
+    missing = set(crawl.web.truth().must) - set(crawl.stored())
+    reached_through_it = missing - {deadly}
+    assert deadly in missing
+    assert len(reached_through_it) < 50  # only what nothing else links to
+    assert crawl.frontier("check")["sound"]
+
+
+def test_a_second_process_gets_a_clear_error_and_does_no_harm(crawl_of):
+    crawl = crawl_of(42, 20, 300)
+    first = crawl.start()
+    while not (crawl.directory / "control").exists() and first.poll() is None:
+        pass
+
+    second = crawl.run()
+
+    assert second.returncode == 1
+    assert "another process is using" in second.stdout and "CRAWL_DIR" in second.stdout
+    output, _ = first.communicate(timeout=120)
+    assert first.returncode == 0, output[-2000:]
+    crawl.assert_covered()
+
+
+def test_a_full_disk_stops_cleanly_and_nothing_is_lost(crawl_of):
+    crawl = crawl_of(43, 20, 400)
+    limit = 300_000  # bytes of any one file: the archive meets it in the middle of the crawl
+
+    process = subprocess.Popen(
+        crawl.command(), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    output, _ = process.communicate(timeout=120)
+
+    assert process.returncode == 1, output[-3000:]
+    assert "is full" in output and "start the same command again" in output
+    assert crawl.frontier("check")["sound"]
+    assert crawl.run().returncode == 0
+    crawl.assert_covered()
+    assert max(n for url, n in crawl.stored().items() if not url.endswith("/robots.txt")) == 1
+
+
+def test_no_seed_reachable_says_why_for_each_and_fails(crawl_of, tmp_path):
+    crawl = crawl_of(44, 3, 10)
+    crawl.web.seeds[:] = ["http://no-such-name.example/", "http://127.0.0.1:9/", "ftp://example.com/"]
+
+    done = crawl.run()
+
+    assert done.returncode == 1
+    assert "no seed could be reached" in done.stdout
+    assert "no-such-name.example/: dns" in done.stdout
+    assert "127.0.0.1:9/: connection_refused" in done.stdout
+    assert "ftp://example.com/ (line 3) is not crawled: scheme" in done.stdout
+
+
+def test_wrong_arguments_are_told_without_a_traceback(tmp_path):
+    for arguments, expected in [
+        (["-a", "seeds=no-such-file.txt"], "no seed file"),
+        (["-a", "seeds=http://example.com/", "-a", "allow=("], "regular expression"),
+        (["-a", "seeds=http://example.com/", "-a", "mode=twice"], "mode=once"),
+        ([], "seeds=FILE"),
+    ]:
+        done = subprocess.run(
+            [sys.executable, "-m", "scrapy", "crawl", "web", *arguments, "-s", f"CRAWL_DIR={tmp_path / 'c'}"],
+            cwd=ROOT, capture_output=True, text=True, timeout=60,
+        )
+        assert done.returncode == 1
+        assert expected in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_other_url_rules_on_the_same_directory_are_refused(crawl_of):
+    crawl = crawl_of(45, 3, 10)
+    assert crawl.run().returncode == 0
+
+    done = crawl.run(settings={"URL_SORT_QUERY": "1"})
+
+    assert done.returncode == 1
+    assert "other URL rules" in done.stdout
+
+

@@ -1,0 +1,63 @@
+"""What a fleet refuses, with the remedy; names of workers; regions."""
+
+from __future__ import annotations
+
+import pytest
+from scrapy.settings import Settings
+
+from crawlerproj.fleet import start_url
+from crawlerproj.opening import open_state
+from crawlerproj.storage.interface import StorageError
+from crawlerproj.storage.redis.regions import Regions
+from crawlerproj.worker_name import WorkerName
+
+
+@pytest.mark.parametrize(("settings", "remedy"), [
+    ({"STORAGE": "mysql://here"}, "redis://"),
+    ({"STORAGE": "redis://127.0.0.1:1/0", "POLITENESS_GROUP": "ip"}, "use host, domain"),
+    ({"STORAGE": "unix:///nonexistent/redis.sock"}, "STORAGE"),
+    ({"STORAGE": "unix:///nonexistent/socket", "PARTITION_FUNCTION": "/nonexistent"}, "suffix<TAB>region"),
+])
+def test_what_cannot_work_is_refused_with_the_remedy(tmp_path, settings, remedy):
+    with pytest.raises(StorageError) as caught:
+        open_state(Settings(settings), tmp_path, "web", "spelling", "software")
+    assert remedy in str(caught.value)
+
+
+def test_a_directory_of_one_kind_of_crawl_is_not_used_by_the_other(tmp_path):
+    open_state(Settings(), tmp_path / "alone", "web", "spelling", "software").close()
+    with pytest.raises(StorageError, match="leave STORAGE empty"):
+        open_state(Settings({"STORAGE": "redis"}), tmp_path / "alone", "web", "spelling", "software")
+    (tmp_path / "SHARED").write_text('{"crawl": "web", "storage": "unix:///there"}')
+    with pytest.raises(StorageError, match="STORAGE=unix:///there"):
+        open_state(Settings(), tmp_path, "web", "spelling", "software")
+
+
+def test_a_worker_keeps_its_name_and_nobody_else_has_it(tmp_path):
+    one, two = WorkerName(tmp_path), WorkerName(tmp_path)
+    elsewhere = WorkerName(tmp_path / "other")
+    assert len({one.name, two.name, elsewhere.name}) == 3
+    former = one.name
+    one.close()
+    again = WorkerName(tmp_path)
+    assert again.name == former
+
+
+def test_regions_have_partitions_of_their_own(tmp_path):
+    table = tmp_path / "regions.tsv"
+    table.write_text("# where\nde\teurope\nfr\teurope\nexample.de\tasia\n")
+    regions = Regions(str(table), 16)
+    assert regions.names == ["asia", "europe", "other"]
+    for name, region in (("www.a.de", "europe"), ("b.fr:8080", "europe"), ("www.example.de", "asia"),
+                         ("c.com", "other")):
+        for number in range(20):
+            assert regions.partition_of(number.to_bytes(8, "big"), name) in regions.of(region)
+    assert sorted(p for name in regions.names for p in regions.of(name)) == list(range(16))
+    with pytest.raises(StorageError, match="asia, europe, other"):
+        regions.of("mars")
+
+
+def test_start_urls_come_plain_or_as_scrapy_redis_has_them():
+    assert start_url("http://a.example/ ") == "http://a.example/"
+    assert start_url('{"url": "http://a.example/", "meta": {}}') == "http://a.example/"
+    assert start_url("{broken") == "{broken"
