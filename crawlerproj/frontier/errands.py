@@ -203,10 +203,15 @@ class Errands:
         if errand.park is None:  # else its rules are elsewhere: what they are worth is not known yet
             failures = self._failures_after(failures, failed)
         rules = self._rules_of(errand.robots or authority(errand.url))
-        asked = max(rules.crawl_delay if rules is not None else 0.0, errand.retry_after)
+        # While robots.txt is fetched again, after its expiry or a crash, what it said last still binds.
+        if rules is None or rules.unreachable:
+            crawl_delay = frontier.crawl_delay(host)
+        else:
+            crawl_delay = rules.crawl_delay
+        asked = max(crawl_delay, errand.retry_after)
         # A host that says when to return is believed; the back-off is for those that do not.
         delay = self._delay_of(errand.fetch_seconds, asked, 0 if errand.retry_after else failures)
-        frontier.release(host, now, delay, failures)
+        frontier.release(host, now, delay, failures, crawl_delay)
         if delay > self._manners.crawl_delay_maximum:
             errand.park = (wall + delay, "retry_after" if errand.retry_after else
                            "failing" if failed else "crawl_delay")

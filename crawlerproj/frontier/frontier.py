@@ -287,7 +287,8 @@ class Frontier:
             self.put_back(ticket)
             raise
 
-    def release(self, host: bytes, now: float, delay: float, failures: int = 0) -> None:
+    def release(self, host: bytes, now: float, delay: float, failures: int = 0,
+                crawl_delay: float = 0.0) -> None:
         """The transfer has ended: the host may be contacted again after `delay` seconds."""
         if host in self.orphans:
             return
@@ -299,6 +300,7 @@ class Frontier:
         contact.ready_at = contact.ended + delay
         contact.delay = delay
         contact.failures = failures
+        contact.crawl_delay = crawl_delay
         self._write_contact(queue)
         if queue.taken >= self.limits.quantum and not self._fronts.exhausted:
             queue.leaving = True
@@ -326,6 +328,11 @@ class Frontier:
     def failures(self, host: bytes) -> int:
         queue = self.back.get(host)
         return queue.contact.failures if queue else 0
+
+    def crawl_delay(self, host: bytes) -> float:
+        """What the host's robots.txt asked for when it was last read."""
+        queue = self.back.get(host)
+        return queue.contact.crawl_delay if queue else 0.0
 
     def settle(self, ticket: Ticket, kind: str, outcome: str) -> None:
         """Ends a ticket: `done`, `parked`, or `retry` at the tail of its host."""

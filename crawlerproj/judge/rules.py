@@ -12,7 +12,8 @@ The server's stamps lie within the client's own: its `end` is stamped before the
 these, up to two things. A clock may be stamped late by some milliseconds on a busy machine:
 `TOLERANCE_SECONDS` for every stamp. And a close by the client is stamped when the server notices it,
 which takes until its event loop comes round: `NOTICE_SECONDS`.
-A crawl-delay binds from the answer to robots.txt on, since nobody can know it before.
+A crawl-delay binds from the answer to robots.txt on, since nobody can know it before. A client that asks for
+robots.txt again before any page may have died before it had read the answer: it owes the other terms only.
 """
 
 from collections.abc import Callable, Iterable
@@ -131,11 +132,15 @@ class _Gaps:
     def check(self, group: str, visits: list[Visit]) -> list[Violation]:
         found = []
         crawl_delays: dict[str, float] = {}
-        before: tuple[Visit, float] | None = None
+        shown: set[str] = set()  # hosts whose robots.txt the client has read: it went on to a page
+        before: tuple[Visit, float, float] | None = None  # what binds: with the crawl-delay, and without
         for visit in visits:
             contact = _contact(visit, self.first_on_connection)
+            if not is_robots(visit):
+                shown.add(visit.host)
             if before is not None:
-                previous, required = before
+                previous, told, untold = before
+                required = told if visit.host in shown else untold
                 gap = contact - previous.end
                 if required > 0:
                     self.ratios.append(gap / required)
@@ -144,15 +149,16 @@ class _Gaps:
                     found.append(Violation("gap", group, reason, visit, previous))
             if is_robots(visit) and 200 <= visit.status < 300:
                 crawl_delays[visit.host] = visit.crawl_delay or 0.0
-            required = self._required(visit, contact, crawl_delays.get(visit.host, 0.0))
+            untold = self._required(visit, contact)
+            told = max(untold, crawl_delays.get(visit.host, 0.0))
             # Of requests that ran at once the one that binds longest stays.
-            if before is None or visit.end + required >= before[0].end + before[1]:
-                before = visit, required
+            if before is None or visit.end + told >= before[0].end + before[1]:
+                before = visit, told, untold
         return found
 
-    def _required(self, visit: Visit, contact: float, crawl_delay: float) -> float:
+    def _required(self, visit: Visit, contact: float) -> float:
         duration = max(0.0, visit.end - contact - self._lateness(visit))
-        return max(min(self.factor * duration, self.maximum), self.minimum, crawl_delay, visit.retry_after)
+        return max(min(self.factor * duration, self.maximum), self.minimum, visit.retry_after)
 
     def _lateness(self, visit: Visit) -> float:
         """By how much the end of a visit may be stamped late: only where the client closed during it."""

@@ -82,13 +82,17 @@ class HostRecord:
 
 @dataclass(slots=True)
 class Contact:
-    """The last contact with a host, in wall time. `ended` 0 means: it was still going on."""
+    """The last contact with a host, in wall time. `ended` 0 means: it was still going on.
+
+    `crawl_delay` is what its robots.txt last asked for: it binds also while that file is fetched again.
+    """
 
     started: float = 0.0
     ended: float = 0.0
     ready_at: float = 0.0
     delay: float = 0.0
     failures: int = 0
+    crawl_delay: float = 0.0
     unsettled: list[tuple[bytes, int]] = field(default_factory=list)
 
 

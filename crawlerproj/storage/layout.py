@@ -59,14 +59,15 @@ def decode_host(data: bytes) -> HostRecord:
 
 def encode_contact(contact: Contact) -> bytes:
     packed: bytes = _pack((
-        contact.started, contact.ended, contact.ready_at, contact.delay, contact.failures, contact.unsettled,
+        contact.started, contact.ended, contact.ready_at, contact.delay, contact.failures,
+        contact.crawl_delay, contact.unsettled,
     ))
     return packed
 
 
 def decode_contact(data: bytes) -> Contact:
-    started, ended, ready_at, delay, failures, unsettled = msgpack.unpackb(data, use_list=False)
-    return Contact(started, ended, ready_at, delay, failures, list(unsettled))
+    started, ended, ready_at, delay, failures, crawl_delay, unsettled = msgpack.unpackb(data, use_list=False)
+    return Contact(started, ended, ready_at, delay, failures, crawl_delay, list(unsettled))
 
 
 def table_key(table: str, key: bytes) -> bytes:

@@ -200,3 +200,22 @@ def test_a_torn_line_is_told_with_a_remedy(clean_log):
     lines = clean_log().text()
     with pytest.raises(UnreadableLog, match=r"line 3 .*cut"):
         judge_lines([*lines[:2], lines[2][:40]])
+
+
+def test_a_robots_txt_asked_for_again_before_any_page_owes_no_crawl_delay(clean_log):
+    """Its client may have died before it had read the first answer; pages owe it from then on."""
+    log = clean_log(seed=3, hosts=1)
+    log.lines = [line for line in log.lines if "url" in line]
+    first, second, third = log.requests()[:3]
+    for request in (first, second, third):
+        request["crawl_delay"] = 10.0
+    log.lines = [first, second, third]
+    second["url"] = first["url"]
+    for before, after in ((first, second), (second, third)):
+        duration = after["end"] - after["start"]
+        after["opened"] = after["start"] = before["end"] + 4.0
+        after["end"] = after["start"] + min(duration, 0.1)
+    for number, request in enumerate(log.lines):
+        request["connection"], request["retry_after"] = str(number), None
+    (found,) = judge_lines(log.text()).violations
+    assert (found.kind, json.loads(found.visit.line)["url"]) == ("gap", third["url"])

@@ -48,17 +48,17 @@ def fingerprint(key: bytes) -> str:
 
 
 def encode_contact(contact: Contact) -> bytes:
-    more = [contact.failures, contact.unsettled] if contact.failures or contact.unsettled else []
-    packed: bytes = msgpack.packb(more) if more else b""
+    more = (contact.failures, contact.crawl_delay, contact.unsettled)
+    packed: bytes = msgpack.packb(more) if any(more) else b""
     return _TIMES.pack(contact.started, contact.ended, contact.ready_at, contact.delay) + packed
 
 
 def decode_contact(data: bytes) -> Contact:
     started, ended, ready_at, delay = _TIMES.unpack_from(data)
-    failures, unsettled = 0, ()
+    failures, crawl_delay, unsettled = 0, 0.0, ()
     if len(data) > _TIMES.size:
-        failures, unsettled = msgpack.unpackb(data[_TIMES.size:], use_list=False)
-    return Contact(started, ended, ready_at, delay, failures, list(unsettled))
+        failures, crawl_delay, unsettled = msgpack.unpackb(data[_TIMES.size:], use_list=False)
+    return Contact(started, ended, ready_at, delay, failures, crawl_delay, list(unsettled))
 
 
 def packed(value: Any) -> bytes:
