@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -55,6 +56,67 @@ class Server:
     def close(self) -> None:
         self.kill()
         shutil.rmtree(self.directory)
+
+
+class Cluster:
+    """Three nodes with a third of the slots each, without replicas."""
+
+    def __init__(self) -> None:
+        self._ports, self.nodes = [], []
+        thirds = ((0, 5460), (5461, 10922), (10923, 16383))
+        for _ in thirds:
+            port, bus = free_ports(2)
+            self._ports.append(port)
+            self.nodes.append(Server(
+                "--port", str(port), "--bind", "127.0.0.1", "--cluster-enabled", "yes",
+                "--cluster-port", str(bus), "--cluster-node-timeout", "60000", "--appendonly", "yes"))
+            with self.nodes[-1].client() as client:
+                client.execute_command("CLUSTER SET-CONFIG-EPOCH", len(self.nodes))
+                client.execute_command("CLUSTER ADDSLOTSRANGE", *thirds[len(self.nodes) - 1])
+                if len(self.nodes) == 1:
+                    first, its_bus = port, bus
+                else:
+                    client.execute_command("CLUSTER MEET", "127.0.0.1", first, its_bus)
+        for node in self.nodes:
+            self.wait_for(node)
+
+    def wait_for(self, node: Server) -> None:
+        """Until it knows all slots."""
+        with node.client() as client:
+            for _ in range(3000):
+                told = client.execute_command("CLUSTER INFO")
+                if "ok" in str(told["cluster_state"]) and int(told["cluster_known_nodes"]) == len(self.nodes):
+                    return
+                time.sleep(0.01)
+        raise AssertionError(f"the cluster did not come together: {told}")
+
+    def client(self) -> redis.Redis:
+        """Of the first node, as a user would name one."""
+        return redis.Redis.from_url(self.url)
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self._ports[0]}/0"
+
+    def flush(self) -> None:
+        for node in self.nodes:
+            with node.client() as client:
+                client.flushall()
+
+    def close(self) -> None:
+        for node in self.nodes:
+            node.close()
+
+
+def free_ports(n: int) -> list[int]:
+    """A cluster's nodes tell each other their ports: they cannot be told to take any."""
+    sockets = [socket.socket() for _ in range(n)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
 
 
 @pytest.fixture(scope="session")

@@ -43,7 +43,8 @@ Call = tuple[str, bytes, Sequence[Any]]
 class Line:
     """Belongs to one thread at a time."""
 
-    def __init__(self, client: Any, *, timeout: float = 5.0, connect_timeout: float = 1.0,
+    def __init__(self, client: Any, *, node: tuple[str, int] | None = None, timeout: float = 5.0,
+                 connect_timeout: float = 1.0,
                  restarted: Callable[[], None] = lambda: None,
                  answered: Callable[[Any, Any], None] = lambda tag, answer: None,
                  clock: Callable[[], float] = time.monotonic) -> None:
@@ -51,6 +52,8 @@ class Line:
         options = {**pool.connection_kwargs, "retry": Retry(NoBackoff(), 0), "retry_on_timeout": False,
                    "retry_on_error": [], "decode_responses": False, "health_check_interval": 0,
                    "socket_timeout": timeout, "socket_connect_timeout": connect_timeout}
+        if node is not None:  # of a cluster, which the client's own address is only the way into
+            options["host"], options["port"] = node
         self._connection = pool.connection_class(**options)
         self._clock = clock
         self._restarted, self._answered = restarted, answered
@@ -68,7 +71,7 @@ class Line:
 
     def calls(self, calls: Sequence[Call]) -> list[Any]:
         """The answers of several scripts, in one round trip; an error of one is raised after all are read."""
-        answers = self.answers([_spelled(*call) for call in calls])
+        answers = self.answers([spelled(*call) for call in calls])
         for answer in answers:
             if isinstance(answer, Exception):
                 raise answer
@@ -107,7 +110,7 @@ class Line:
         self.connect()
         try:
             delayed = self._delayed()
-            self._write([*delayed, _spelled(name, key, arguments)])
+            self._write([*delayed, spelled(name, key, arguments)])
             self._unread.append(tag)
             if len(self._unread) >= _UNREAD:
                 self._drain()
@@ -117,7 +120,7 @@ class Line:
     def send_later(self, tag: Any, name: str, key: bytes, *arguments: Any) -> None:
         """As `send`, but the bytes leave together with the next call, whatever it is."""
         self.connect()
-        self._later.append((tag, _spelled(name, key, arguments)))
+        self._later.append((tag, spelled(name, key, arguments)))
 
     def _delayed(self) -> list[tuple[Any, ...]]:
         later, self._later = self._later, []
@@ -209,7 +212,7 @@ class Line:
         self._connection.disconnect()
 
 
-def _spelled(name: str, key: bytes, arguments: Sequence[Any]) -> tuple[Any, ...]:
+def spelled(name: str, key: bytes, arguments: Sequence[Any]) -> tuple[Any, ...]:
     return ("EVALSHA", DIGESTS[name], 1, key, *arguments)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from scrapy_redis.connection import get_redis_from_settings  # type: ignore[import-untyped]
 
 from crawlerproj.storage.interface import Pause, StorageError
+from crawlerproj.storage.redis.cluster import line_to
 from crawlerproj.storage.redis.engine import RedisStorage
-from crawlerproj.storage.redis.line import Line
 
 FORMAT_VERSION = 1
 
@@ -31,7 +31,7 @@ def agree(client: Any, crawl: str, *, spelling: str, software: str, partitions: 
     The first worker decides; another that spells URLs or places hosts differently is refused.
     """
     key = f"{crawl}:format"
-    line = Line(client)
+    line = line_to(client)
     try:
         line.connect()
         line.commands(
@@ -60,7 +60,7 @@ def agree(client: Any, crawl: str, *, spelling: str, software: str, partitions: 
 
 def never_restarted(client: Any, crawl: str) -> bool:
     """Has the server run since the crawl began? Then it has forgotten no lease: no need to wait."""
-    line = Line(client)
+    line = line_to(client)
     try:
         line.connect()
         [known] = line.commands(("HGET", f"{crawl}:format", "run_id"))

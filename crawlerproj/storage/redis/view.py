@@ -6,8 +6,8 @@ from typing import Any
 
 from crawlerproj.storage.interface import Pause, StorageError
 from crawlerproj.storage.redis import listing
+from crawlerproj.storage.redis.cluster import line_to
 from crawlerproj.storage.redis.engine import RedisStorage
-from crawlerproj.storage.redis.line import Line
 from crawlerproj.storage.redis.opening import connect
 from crawlerproj.storage.redis.roster import Status
 
@@ -22,7 +22,7 @@ class View:
     def _opened(self) -> RedisStorage | None:
         """None while the crawl has not begun."""
         if self._storage is None:
-            line = Line(self._client)
+            line = line_to(self._client)
             try:
                 [found] = line.commands(("HMGET", f"{self.crawl}:format", "partitions", "table_slices"))
             except Pause as error:

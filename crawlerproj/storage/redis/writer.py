@@ -17,9 +17,10 @@ import msgpack
 from redis.exceptions import ResponseError
 
 from crawlerproj.storage.interface import Pause
+from crawlerproj.storage.redis.cluster import line_to
 from crawlerproj.storage.redis.groups import Group
 from crawlerproj.storage.redis.leases import Leases
-from crawlerproj.storage.redis.line import RETRY_SECONDS, Line
+from crawlerproj.storage.redis.line import RETRY_SECONDS
 from crawlerproj.storage.redis.scripts import DIGESTS
 
 RESEND_SECONDS = 10.0  # well above what `appendfsync everysec` can lose
@@ -28,7 +29,7 @@ RESEND_SECONDS = 10.0  # well above what `appendfsync everysec` can lose
 class Writer:
     def __init__(self, client: Any, leases: Leases, worker: str, ranks: int,
                  place: Callable[[int], bytes], **line: Any) -> None:
-        self._line = Line(client, restarted=self.resend, **line)
+        self._line = line_to(client, restarted=self.resend, **line)
         self._leases, self._worker, self._ranks, self._place = leases, worker, ranks, place
         self._recent: deque[tuple[float, Group]] = deque()
         self._resend = False
