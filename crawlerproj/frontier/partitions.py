@@ -141,10 +141,13 @@ class Partitions:
         self._frontier, self._fronts, self._partition_of = frontier, fronts, partition_of
         self.owned: set[int] = set()
         self.draining: set[int] = set()
+        self._orphaned: dict[bytes, int] = {}  # host whose transfer outlived its lease -> its partition then
 
     def adopt(self, partition: int, wall: float) -> bool:
         """False while a transfer of its former time here goes on: to be tried again, lease kept or not."""
-        if any(self._partition_of(host) == partition for host in self._frontier.orphans):
+        orphans = self._frontier.orphans
+        self._orphaned = {host: place for host, place in self._orphaned.items() if host in orphans}
+        if partition in self._orphaned.values():
             return False
         self.owned.add(partition)
         self.draining.discard(partition)
@@ -182,6 +185,7 @@ class Partitions:
             frontier.holding -= queue.held
             if queue.unsettled:
                 frontier.orphans[queue.host] = set(queue.unsettled)
+                self._orphaned[queue.host] = partition
             suspect = frontier.suspects.current
             if suspect is not None and suspect.host == queue.host:
                 frontier._forget_suspect(suspect)

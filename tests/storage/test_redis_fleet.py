@@ -256,6 +256,30 @@ def test_hosts_can_be_split_by_name(worker: Open) -> None:
     assert front(two) == []
 
 
+def test_a_host_placed_by_name_is_found_by_its_key_alone(worker: Open) -> None:
+    """Also with nothing queued: or it would be offered to, and forget its last contact, elsewhere."""
+    regions = {"h.de": 2, "h.fr": 1}
+    options = {"total": 3, "partition_of": lambda host, name: regions[name], "hosts_cached": 1}
+    one, two = worker("one", 0, 1, 2, **options), worker("two", **options)
+    host = group_of("h.de")
+    one.offer([offered("h.de", "1")])
+    commit(one)
+    assert two.unknown([(key_of("http://h.de/1"), host), (key_of("http://h.de/2"), host)]) == {
+        key_of("http://h.de/2")}
+    assert two.known(key_of("http://h.de/1"), host) == b"s"
+    assert not two.may_fetch(host)
+    settle(one, "h.de")
+    one.put_contact(host, Contact(started=1.0, ended=2.0, ready_at=9.0))
+    commit(one)
+    assert one.renew() == set()  # the contact has gone out with it
+    three, fresh = worker("three", **options), group_of("h.fr")
+    assert three.contact(host) == Contact(started=1.0, ended=2.0, ready_at=9.0)
+    assert three.contact(fresh) is None  # nobody has met it: its name will tell
+    three.offer([offered("h.fr", "1"), offered("h.de", "2")])
+    commit(three)
+    assert front(one) == [(3, fresh), (3, host)]
+
+
 # --- the seen set -----------------------------------------------------------------------------
 
 

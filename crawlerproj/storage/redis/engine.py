@@ -17,10 +17,10 @@ from redis.exceptions import ResponseError
 from crawlerproj.faults import fault
 from crawlerproj.storage.interface import Contact, Pause
 from crawlerproj.storage.redis import listing
+from crawlerproj.storage.redis.cluster import line_to
 from crawlerproj.storage.redis.groups import Group
 from crawlerproj.storage.redis.leases import Leases
-from crawlerproj.storage.redis.line import Line
-from crawlerproj.storage.redis.queues import Queues
+from crawlerproj.storage.redis.queues import NOWHERE, Queues
 from crawlerproj.storage.redis.roster import Roster
 from crawlerproj.storage.redis.start_urls import StartUrls
 from crawlerproj.storage.redis.tables import RowCache, Tables
@@ -43,7 +43,7 @@ class RedisStorage(Queues):
                  start_urls: str = "") -> None:
         super().__init__(crawl, partitions, ranks, partition_of, hosts_cached, recent_keys)
         self.worker = worker
-        self.line = Line(client, timeout=timeout, restarted=self._on_restart, answered=self._on_contact)
+        self.line = line_to(client, timeout=timeout, restarted=self._on_restart, answered=self._on_contact)
         self.leases = Leases(self.line, worker, self.place, ttl=ttl, margin=margin, grace=grace)
         self._writer = Writer(client, self.leases, worker, ranks, self.place, timeout=max(timeout, 30.0))
         self.tables = Tables(self.line, crawl, table_slices)
@@ -94,7 +94,13 @@ class RedisStorage(Queues):
 
     def may_fetch(self, host: bytes, name: str = "") -> bool:
         """Is the host this worker's to contact, now? To be asked again just before bytes leave."""
-        return self.leases.valid(self.partition_of(host, name))
+        partition = self.partition_of(host, name)
+        if partition == NOWHERE:
+            try:
+                partition = self._known(host).partition
+            except Pause:
+                return False
+        return self.leases.valid(partition)
 
     def server_time(self) -> float:
         [(seconds, microseconds)] = self.line.commands(("TIME",))

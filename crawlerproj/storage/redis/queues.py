@@ -25,6 +25,7 @@ from crawlerproj.storage.redis.wire import entry_of, fingerprint, number_of, pai
 _QUEUED = b"q"
 _AHEAD = 8  # entries of a run that are read together with its front entry
 _PAGE = 500
+NOWHERE = -1  # the partition of a host that is placed by its name, while the name is not known
 
 
 class Queues:
@@ -57,11 +58,16 @@ class Queues:
 
     def partition_of(self, host: bytes, name: str = "") -> int:
         known = self._hosts.get(host)
-        if known is not None:
+        if known is not None and known.partition != NOWHERE:
             return known.partition
-        if self._chosen is not None and name:
-            return self._chosen(host, name)
-        return int.from_bytes(host, "big") % self.partitions
+        if self._chosen is None:
+            return int.from_bytes(host, "big") % self.partitions
+        return self._chosen(host, name) if name else NOWHERE
+
+    def _possible(self, host: bytes) -> Sequence[int]:
+        """The partitions in which the host may be."""
+        partition = self.partition_of(host)
+        return range(self.partitions) if partition == NOWHERE else [partition]
 
     def count(self, name: str, by: int) -> None:
         self.counts[name] = self.counts.get(name, 0) + by
@@ -94,6 +100,7 @@ class Queues:
         known = self._hosts.get(offer.host)
         if known is None:
             return  # another's, or one that waits: its record is read when it is needed
+        known.partition = partition
         self._group.touch(offer.host, known)
         known.record.levels.setdefault(offer.rank, [0, 0])[0] += 1
         known.record.name = known.record.name or offer.name
@@ -108,7 +115,7 @@ class Queues:
         for group in (self._group, self._landing):
             if group is not None and key in group.keys:
                 return group.keys[key]
-        asked = [self.partition_of(host)] if host else range(self.partitions)
+        asked = self._possible(host) if host else range(self.partitions)
         answers = self.line.calls([("known", self.place(p), (fingerprint(key),)) for p in asked])
         for answer in answers:
             [state] = msgpack.unpackb(answer, raw=True)
@@ -121,18 +128,15 @@ class Queues:
         """Of some (URL key, host) the keys that were never offered, in one round trip."""
         asked: dict[int, list[bytes]] = {}
         for key, host in places:
-            if self._seems_new(key):
-                asked.setdefault(self.partition_of(host), []).append(key)
+            for partition in self._possible(host) if self._seems_new(key) else ():
+                asked.setdefault(partition, []).append(key)
         answers = self.line.calls([("known", self.place(p), tuple(map(fingerprint, keys)))
                                    for p, keys in asked.items()]) if asked else []
-        new: set[bytes] = set()
-        for keys, answer in zip(asked.values(), answers, strict=True):
-            for key, state in zip(keys, msgpack.unpackb(answer, raw=True), strict=True):
-                if state:
-                    self._remember(key)
-                else:
-                    new.add(key)
-        return new
+        found = {key for keys, answer in zip(asked.values(), answers, strict=True)
+                 for key, state in zip(keys, msgpack.unpackb(answer, raw=True), strict=True) if state}
+        for key in found:
+            self._remember(key)
+        return {key for keys in asked.values() for key in keys} - found
 
     # --- settlements ------------------------------------------------------------------------
 
@@ -174,20 +178,19 @@ class Queues:
 
     def _load(self, hosts: Sequence[bytes], head: int = 0) -> list[Known]:
         """Reads hosts and the heads of their runs, in one round trip."""
-        by_name = self._chosen is not None
-        found: dict[bytes, Known] = {}
+        found: dict[bytes, tuple[int, int, list[Any]]] = {}
         asked: dict[int, list[bytes]] = {}
         for host in hosts:
-            unknown = by_name and self._hosts.get(host) is None
-            for partition in (range(self.partitions) if unknown else [self.partition_of(host)]):
+            for partition in self._possible(host):
                 asked.setdefault(partition, []).append(host)
         answers = self.line.calls([("hosts", self.place(p), (self.ranks, head, *names))
                                    for p, names in asked.items()])
         for (partition, names), answer in zip(asked.items(), answers, strict=True):
             for host, info in zip(names, msgpack.unpackb(answer, raw=True), strict=True):
-                if host not in found or info[1] or info[3]:
-                    found[host] = self._learn(host, partition, info)
-        return [found[host] for host in hosts]
+                told = 2 if info[1] or info[3] else 1 if info[5] else 0  # queued or parked; once contacted
+                if host not in found or told > found[host][0]:
+                    found[host] = told, partition if told or self._chosen is None else NOWHERE, info
+        return [self._learn(host, *found[host][1:]) for host in hosts]
 
     def _learn(self, host: bytes, partition: int, info: list[Any]) -> Known:
         """Takes what the server says, unless a group that has not landed says more."""
@@ -223,6 +226,7 @@ class Queues:
     def _change(self, host: bytes, name: str = "") -> Change:
         known = self._known(host)
         known.record.name = known.record.name or name
+        known.partition = self.partition_of(host, known.record.name)
         return self._group.touch(host, known)
 
     def requeue(self, host: bytes) -> None:
