@@ -30,6 +30,7 @@ from crawlerproj.fetch.preparation import Preparation
 from crawlerproj.fetch.robots import RobotsCache, RobotsRules
 from crawlerproj.fleet import Fleet
 from crawlerproj.frontier.budgets import Budgets
+from crawlerproj.frontier.by_address import AddressFrontier
 from crawlerproj.frontier.errands import Errand, Errands, Manners
 from crawlerproj.frontier.frontier import Frontier
 from crawlerproj.frontier.limits import Limits
@@ -162,12 +163,13 @@ class Crawl:
         rules = [load_object(rule) for rule in settings.getlist("PRIORITY_RULES")]
         # Written by `scrapy graph rank --feed-frontier`, read again when it changes.
         rules.append(RankTable(self.directory / "host-ranks.tsv", time.monotonic))
-        self._group_name = group_by(settings.get("POLITENESS_GROUP") or "host")
+        group = settings.get("POLITENESS_GROUP") or "host"
+        self._group_name = group_by(group if group != "ip" else "host")
         self._groups: dict[str, tuple[bytes, str]] = {}
         shared = self.state.shared
         fronts = (PartitionedFronts(shared, self.limits.queues, self.limits.bias, self.rng)
                   if shared is not None else None)
-        self.frontier = Frontier(
+        self.frontier = (AddressFrontier if group == "ip" else Frontier)(
             self.storage, self.limits, key_of=self.key_of, group_of=self.group_of,
             priority_of=Prioritiser(self.limits.queues, read_weights(weights) if weights else None, rules),
             now=time.monotonic(), wall=self.wall(), rng=self.rng,
@@ -256,8 +258,9 @@ class Crawl:
 
     def use_resolver(self, resolver: Resolver) -> None:
         """Hosts are prepared with this resolver before they are due; its answers outlive the process."""
+        free = self.frontier.may_contact if isinstance(self.frontier, AddressFrontier) else None
         maximum = self.settings.getint("DNS_CONCURRENCY", 1_000)
-        self._preparation = Preparation(resolver, self._resume, maximum)
+        self._preparation = Preparation(resolver, self._resume, maximum, free)
         resolver.load = self._load_address
         resolver.save = self._save_address
 
@@ -463,6 +466,3 @@ def frontier_limits(settings: BaseSettings) -> Limits:
         delay_maximum=settings.getfloat("DELAY_MAXIMUM", 300),
         fetch_timeout=settings.getfloat("DOWNLOAD_TIMEOUT", 60),
     )
-
-
-__all__ = ["CannotOpen", "Crawl", "CrawlError"]

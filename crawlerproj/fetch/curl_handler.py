@@ -71,6 +71,7 @@ class CurlDownloadHandler(BaseDownloadHandler):
         self._private_allowed = settings.getbool("FETCH_PRIVATE_ADDRESSES")
         self._pool_size = settings.getint("FETCH_MAX_IDLE_HANDLES", 256)
         self._pool: list[Transfer] = []
+        self._by_address = settings.get("POLITENESS_GROUP") == "ip"
         self._kept = KeptAddresses(self._limits.idle_seconds)
         self._open = connections_of(crawler)
         self._multi = pycurl.AsyncCurlMulti()
@@ -87,7 +88,10 @@ class CurlDownloadHandler(BaseDownloadHandler):
             return await self._by_proxy(request, headers, str(meta["proxy"]))
         addresses = await self._addresses(request, _host(request.url))
         place = _netloc(request.url)
-        addresses = self._kept.ordered(place, addresses, time.monotonic())[:_ADDRESSES_TRIED]
+        if self._by_address:
+            addresses = addresses[:1]  # the one whose turn it is
+        else:
+            addresses = self._kept.ordered(place, addresses, time.monotonic())[:_ADDRESSES_TRIED]
         while True:
             try:
                 response = await self._fetch(request, headers, addresses[0])
@@ -167,8 +171,14 @@ class CurlDownloadHandler(BaseDownloadHandler):
         self, request: Request, headers: list[bytes], address: str, transfer: Transfer | None = None
     ) -> Response:
         meta = request.meta
+        group: object = None
         if transfer is None:
             transfer = self._pool.pop() if self._pool else Transfer(self._limits)
+            # Only the frontier sees to it that a group has no other fetch, whose connection this might be.
+            errand = meta.get("frontier_ticket")
+            if errand is not None:
+                group = address if self._by_address else errand.ticket.host
+                self._open.make_way(group, _origin(request.url))
         try:
             transfer.prepare(
                 request.url,
@@ -190,9 +200,9 @@ class CurlDownloadHandler(BaseDownloadHandler):
                 await future
             except pycurl.error as error:
                 answer_or_raise(request, transfer, error, self._fail_on_data_loss)
-            if before_send is not None and transfer.descriptor >= 0:
+            if group is not None and transfer.descriptor >= 0:
                 local_port = transfer.curl.getinfo(pycurl.LOCAL_PORT)
-                self._open.kept(_netloc(request.url), transfer.descriptor, local_port)
+                self._open.kept(group, _origin(request.url), transfer.descriptor, local_port)
             return make_response(request, transfer, address)
         except asyncio.CancelledError:
             # The multi lets go of a cancelled handle only in the loop's next round.
@@ -239,6 +249,12 @@ def _netloc(url: str) -> str:
     for end in "/?#":
         rest = rest.partition(end)[0]
     return rest.rpartition("@")[2]
+
+
+def _origin(url: str) -> str:
+    """Scheme, host and port: what a connection serves."""
+    end = url.find("/", 8)
+    return url[:end] if end > 0 else url
 
 
 def _host(url: str) -> str:

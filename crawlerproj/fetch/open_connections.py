@@ -1,8 +1,10 @@
-"""Idle connections by host: a host that goes to another worker must not keep one here.
+"""The idle connection of each politeness group: one that must not be open beside the next is ended here.
 
-libcurl keeps connections for the next fetch and has no way to close those of one host. They are shut at
-the socket instead: the server sees the end at once, and libcurl finds a dead connection and drops it. A
-descriptor may have been closed and given to another connection meanwhile: its local port tells.
+A group has one connection. Its hosts, and the two schemes of one host, would each keep an idle one for
+their own next fetch; and a group that goes to another worker must keep none. libcurl has no way to close the
+connections of one host. They are shut at the socket instead: the server sees the end at once, and libcurl
+finds a dead connection and drops it. A descriptor may have been closed and given to another connection
+meanwhile: its local port tells.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import os
 import socket
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from weakref import WeakKeyDictionary
 
@@ -21,20 +23,27 @@ _connections: WeakKeyDictionary[object, OpenConnections] = WeakKeyDictionary()
 
 class OpenConnections:
     def __init__(self) -> None:
-        # host and port -> descriptor, local port
-        self._open: OrderedDict[str, tuple[int, int]] = OrderedDict()
+        # group -> origin (scheme, host and port), descriptor, local port
+        self._open: OrderedDict[Hashable, tuple[str, int, int]] = OrderedDict()
 
-    def kept(self, place: str, descriptor: int, local_port: int) -> None:
-        """A fetch from `place` has ended and left a connection."""
-        self._open[place] = (descriptor, local_port)
-        self._open.move_to_end(place)
+    def kept(self, group: Hashable, origin: str, descriptor: int, local_port: int) -> None:
+        """A fetch for the group has ended and left a connection."""
+        self._open[group] = (origin, descriptor, local_port)
+        self._open.move_to_end(group)
         if len(self._open) > _LIMIT:
             self._open.popitem(last=False)
 
+    def make_way(self, group: Hashable, origin: str) -> None:
+        """A fetch for the group begins: ends the idle connection to any other origin."""
+        found = self._open.get(group)
+        if found is not None and found[0] != origin:
+            del self._open[group]
+            _shut(*found[1:])
+
     def hang_up(self, chosen: Callable[[str], bool]) -> int:
-        """Ends the idle connections to chosen places; says how many there were."""
-        gone = [place for place in self._open if chosen(place)]
-        return sum(_shut(*self._open.pop(place)) for place in gone)
+        """Ends the idle connections to chosen places (host and port); says how many there were."""
+        gone = [group for group, (origin, *_) in self._open.items() if chosen(origin.partition("://")[2])]
+        return sum(_shut(*self._open.pop(group)[1:]) for group in gone)
 
 
 def connections_of(crawler: object) -> OpenConnections:

@@ -2,6 +2,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator
 from time import monotonic
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -155,7 +156,8 @@ async def test_rules_may_lie_behind_a_redirect_to_another_host() -> None:
 async def test_a_request_with_a_ticket_is_left_alone() -> None:
     site = Site(robots_txt=ROBOTS)
     async with dns_server(NAMES) as (_, dns), raw_server(site) as port:
-        asked = [(f"http://c.test:{port}/secret{n}", {"frontier_ticket": n}) for n in range(4)]
+        errands = [SimpleNamespace(ticket=SimpleNamespace(host=n)) for n in range(4)]
+        asked = [(f"http://c.test:{port}/secret{n}", {"frontier_ticket": e}) for n, e in enumerate(errands)]
         got, stats = await crawl(asked, DNS_SERVERS=[dns], DELAY_MINIMUM=60)
         assert list(got.values()) == [200] * 4
         assert "/robots.txt" not in [path for _, path, _, _ in site.log]
