@@ -183,7 +183,6 @@ class Story:
             Visit(len(self.log.visits) + 1, line, ticket.name, ticket.name, str(number), start, start, end,
                   url, status, wanted)
         )
-        self.log.closed[str(number)] = end
 
     # --- as commits do it ---------------------------------------------------------------------
 

@@ -49,14 +49,14 @@ class AccessLog:
             )
             os.write(self._file, line.encode())
 
-    def closed(self, connection: str, at: float) -> None:
-        if self._file is not None:
-            self._write({"closed": connection, "at": at})
+    def closed(self, connection: str, at: float, since: float, **unasked: object) -> None:
+        """It was noticed `at`, and has happened not before `since`.
 
-    def closed_unasked(self, connection: str, at: float, opened: float, host: str, address: str) -> None:
-        """A connection was closed on which no request came: its host was contacted all the same."""
+        Of a connection on which no request came, `opened`, `host` and `address` are told: the host was
+        contacted all the same.
+        """
         if self._file is not None:
-            self._write({"closed": connection, "at": at, "opened": opened, "host": host, "address": address})
+            self._write({"closed": connection, "at": at, "since": since, **unasked})
 
     def close(self) -> None:
         if self._file is not None:

@@ -19,6 +19,7 @@ from typing import cast
 from crawlerproj.demoweb.access_log import AccessLog, Entry
 from crawlerproj.demoweb.answers import PLAIN, Response, Wire
 from crawlerproj.demoweb.message import is_unchanged, response_body, response_head
+from crawlerproj.demoweb.pulse import Pulse
 from crawlerproj.demoweb.world import World
 
 MAXIMUM_HEAD_BYTES = 65536
@@ -35,6 +36,7 @@ class Site:
     def __init__(self, world: World, log: AccessLog) -> None:
         self.world = world
         self.log = log
+        self.pulse = Pulse()
         self.attempts: Counter[tuple[int, str]] = Counter()
         self.connections: set[Connection] = set()
         self._numbers = count(1)
@@ -96,10 +98,10 @@ class Connection(asyncio.Protocol):
             self._pending.end = now
             self._site.log.request(self._pending)
             self._pending = None
-        if self._is_asked:
-            self._site.log.closed(self._name, now)
-        else:
-            self._site.log.closed_unasked(self._name, now, self._opened, self._owner, self._address)
+        unasked = {"opened": self._opened, "host": self._owner, "address": self._address}
+        # Nobody closes what has not been opened yet.
+        since = max(self._opened, self._site.pulse.since)
+        self._site.log.closed(self._name, now, since, **({} if self._is_asked else unasked))
         self._site.connections.discard(self)
 
     def abort(self) -> None:

@@ -124,6 +124,7 @@ async def serve(world: World, ports: Ports, log_path: str | None, parent: int) -
     names, _ = await loop.create_datagram_endpoint(lambda: NameServer(world.lookup), sock=ports.dns)
     _stop_with_parent(loop, stop, parent)
     world.answer(0, "/")  # makes the pools of text before the first request
+    site.pulse.start()
     dns = f"{DNS_ADDRESS}:{ports.dns_port}"
     print(f"demoweb ready http_port={ports.http_port} dns={dns} seeds={len(world.seeds())}", flush=True)
     await stop.wait()

@@ -10,8 +10,9 @@
 The server's stamps lie within the client's own: its `end` is stamped before the last byte leaves, its
 `opened` and `start` after the client began. So a client that keeps a gap by its own clock has kept it by
 these, up to two things. A clock may be stamped late by some milliseconds on a busy machine:
-`TOLERANCE_SECONDS` for every stamp. And a close by the client is stamped when the server notices it,
-which takes until its event loop comes round: `NOTICE_SECONDS`.
+`TOLERANCE_SECONDS` for every stamp. And a close by the client is stamped when the server notices it, which
+takes until its event loop comes round: the log says since when it may have been closed (on a machine with
+too much to do that is long ago), or else it is `NOTICE_SECONDS`.
 A crawl-delay binds from the answer to robots.txt on, since nobody can know it before. A client that asks for
 robots.txt again before any page may have died before it had read the answer: it owes the other terms only.
 """
@@ -46,8 +47,8 @@ def judge(
     for group, visits in groups.items():
         first_on_connection = _first_visits(visits)
         visits.sort(key=lambda visit: _contact(visit, first_on_connection))
-        verdict.violations += _connections(group, visits, record.closed, tolerance)
-        gaps = _Gaps(factor, minimum, maximum, tolerance, record.closed, first_on_connection)
+        verdict.violations += _connections(group, visits, record, tolerance)
+        gaps = _Gaps(factor, minimum, maximum, tolerance, record, first_on_connection)
         verdict.violations += gaps.check(group, visits)
         verdict.ratios += gaps.ratios
         verdict.violations += _robots(group, visits, robots_expiry, tolerance)
@@ -82,9 +83,7 @@ def _contact(visit: Visit, first_on_connection: set[int]) -> float:
     return visit.opened if visit.number in first_on_connection else visit.start
 
 
-def _connections(
-    group: str, visits: list[Visit], closed: dict[str, float], tolerance: float
-) -> list[Violation]:
+def _connections(group: str, visits: list[Visit], record: Record, tolerance: float) -> list[Violation]:
     """Connections of a group whose lives overlap; of each the visit is shown that was first on it."""
     first: dict[str, Visit] = {}
     last_end: dict[str, float] = {}
@@ -94,7 +93,7 @@ def _connections(
     found = []
     open_until, holder = float("-inf"), None
     for visit in first.values():
-        end = _life_end(last_end[visit.connection], closed.get(visit.connection))
+        end = _life_end(record, visit.connection, last_end[visit.connection])
         if holder is not None and visit.opened < open_until - tolerance:
             reason = f"opened {open_until - visit.opened:.3f} s before another connection was closed"
             found.append(Violation("two_connections", group, reason, visit, holder))
@@ -103,13 +102,14 @@ def _connections(
     return found
 
 
-def _life_end(last_answer: float, closed: float | None) -> float:
+def _life_end(record: Record, connection: str, last_answer: float) -> float:
     """When a connection was closed at the earliest; without a closed line, until its last answer."""
+    closed = record.closed.get(connection)
     if closed is None:
         return last_answer
-    if closed == last_answer:  # the client closed it during a request
-        return closed - NOTICE_SECONDS
-    return max(last_answer, closed - NOTICE_SECONDS)
+    earliest = record.closed_since.get(connection, closed - NOTICE_SECONDS)
+    # Equal: the client closed it during a request.
+    return earliest if closed == last_answer else max(last_answer, earliest)
 
 
 class _Gaps:
@@ -121,11 +121,11 @@ class _Gaps:
         minimum: float,
         maximum: float,
         tolerance: float,
-        closed: dict[str, float],
+        record: Record,
         first_on_connection: set[int],
     ) -> None:
         self.factor, self.minimum, self.maximum, self.tolerance = factor, minimum, maximum, tolerance
-        self.closed = closed
+        self.record = record
         self.first_on_connection = first_on_connection
         self.ratios: list[float] = []
 
@@ -162,7 +162,9 @@ class _Gaps:
 
     def _lateness(self, visit: Visit) -> float:
         """By how much the end of a visit may be stamped late: only where the client closed during it."""
-        return NOTICE_SECONDS if self.closed.get(visit.connection) == visit.end else 0.0
+        if self.record.closed.get(visit.connection) != visit.end:
+            return 0.0
+        return visit.end - _life_end(self.record, visit.connection, visit.end)
 
     def _allowance(self, previous: Visit) -> float:
         return self.tolerance + self._lateness(previous)

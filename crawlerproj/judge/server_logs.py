@@ -43,8 +43,6 @@ def read_server_log(lines: Iterable[str]) -> Record:
                 f"line {number} is in no format the judge reads: {line[:100]!r}. "
                 "Let the server log in the format of docs/demoweb.md (Judging other logs)"
             )
-    for visit in record.visits:
-        record.closed[visit.connection] = max(visit.end, record.closed.get(visit.connection, visit.end))
     return record
 
 

@@ -1,8 +1,8 @@
 """What happened, line by line? The demo web's access log (JSON lines) as visits.
 
-A line is either a request, or `{"closed": connection, "at": time}`. A closed line that also says `opened`
-and `host` tells of a connection on which nothing was asked (a client that broke off): a visit too, since
-the host was contacted.
+A line is either a request, or `{"closed": connection, "at": time, "since": time}`: noticed at one moment, and
+has happened since another. A closed line that also says `opened` and `host` tells of a connection on which
+nothing was asked (a client that broke off): a visit too, since the host was contacted.
 """
 
 import json
@@ -37,10 +37,14 @@ class Visit:
 
 @dataclass(slots=True)
 class Record:
-    """A whole log: its visits as they stand in it, and when connections were closed, as far as it says."""
+    """A whole log: its visits as they stand in it, and when connections were closed, as far as it says.
+
+    `closed` is when that was noticed, `closed_since` the earliest moment at which it may have happened.
+    """
 
     visits: list[Visit] = field(default_factory=list)
     closed: dict[str, float] = field(default_factory=dict)
+    closed_since: dict[str, float] = field(default_factory=dict)
 
 
 def read_json_lines(lines: Iterable[str]) -> Record:
@@ -81,6 +85,8 @@ def _add(record: Record, number: int, line: str, data: dict[str, Any]) -> None:
         return
     name, at = data["closed"], float(data["at"])
     record.closed[name] = at
+    if "since" in data:
+        record.closed_since[name] = min(at, float(data["since"]))
     if "opened" in data:
         opened = float(data["opened"])
         record.visits.append(Visit(number, line, data["host"], data["address"], name, opened, opened, at, ""))

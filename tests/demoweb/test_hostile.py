@@ -1,6 +1,8 @@
 """The nuisances over the wire: what a client meets."""
 
 import json
+import os
+import signal
 import socket
 import time
 
@@ -51,21 +53,36 @@ def test_a_connection_that_asks_for_nothing_is_in_the_log(serve, tmp_path):
     name = client.web.world.layout.names[0]
     socket.create_connection((client.address(name), client.web.http_port)).close()
     (line,) = wait_for_log(tmp_path, 1)
-    assert list(line) == ["closed", "at", "opened", "host", "address"]
+    assert list(line) == ["closed", "at", "since", "opened", "host", "address"]
     assert (line["host"], line["address"]) == (name, client.address(name))
 
 
+def test_a_close_that_a_paused_server_notices_late_says_since_when_it_may_be(serve, tmp_path):
+    client = serve.curl(hosts=2, pages=6, nuisance="none")
+    layout, server = client.web.world.layout, client.web.process.pid
+    with socket.create_connection((client.address(layout.names[0]), client.web.http_port)) as connection:
+        connection.sendall(f"HEAD / HTTP/1.1\r\nHost: {layout.names[0]}\r\n\r\n".encode())
+        assert connection.recv(100)
+        os.kill(server, signal.SIGSTOP)
+        os.waitpid(server, os.WUNTRACED)
+    closed = time.time()
+    os.kill(server, signal.SIGCONT)
+    asked, line = wait_for_log(tmp_path, 2)
+    assert line["closed"] == asked["connection"]
+    assert asked["opened"] <= line["since"] <= closed <= line["at"]
+
+
 @pytest.mark.parametrize(
-    ("name", "errors"),
+    ("name", "errors", "timeout"),
     [
-        ("refusing", {pycurl.E_COULDNT_CONNECT}),
-        ("hanging", {pycurl.E_OPERATION_TIMEDOUT}),
-        ("resetting", {pycurl.E_RECV_ERROR}),
+        ("refusing", {pycurl.E_COULDNT_CONNECT}, 20),
+        ("hanging", {pycurl.E_OPERATION_TIMEDOUT}, 0.2),
+        ("resetting", {pycurl.E_RECV_ERROR}, 20),
     ],
 )
-def test_bad_hosts_fail_in_their_way(serve, name, errors):
+def test_bad_hosts_fail_in_their_way(serve, name, errors, timeout):
     client = serve.curl(hosts=4, pages=12, nuisance=f"{name}=1")
-    assert {client.get(f"{origin}/", timeout=0.2).error for origin in own(client, name)} == errors
+    assert {client.get(f"{origin}/", timeout=timeout).error for origin in own(client, name)} == errors
 
 
 def test_names_fail_in_every_way(serve):

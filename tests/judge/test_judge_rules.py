@@ -130,6 +130,10 @@ def test_a_close_that_is_noticed_late_is_no_violation(clean_log):
     assert kinds(log) == []
     log.lines[-1]["at"] += 0.03
     assert kinds(log) == ["two_connections"]
+    log.lines[-1]["since"] = first["opened"] + 0.01
+    assert kinds(log) == ["two_connections"]
+    log.lines[-1]["since"] = first["opened"] - 0.01
+    assert kinds(log) == []
 
 
 def test_the_end_of_a_broken_off_transfer_may_be_noticed_late(clean_log):
@@ -144,6 +148,13 @@ def test_the_end_of_a_broken_off_transfer_may_be_noticed_late(clean_log):
     assert kinds(log) == ["gap"]
     log.lines.append({"closed": late["connection"], "at": late["end"]})
     assert kinds(log) == []
+    # Two seconds instead of 2.5 were asked for if it was closed at once when the server had to wait so long.
+    late["end"] = log.lines[-1]["at"] = 102.5
+    assert kinds(log) == ["gap"]
+    log.lines[-1]["since"] = 102.0
+    assert kinds(log) == []
+    log.lines[-1]["since"] = 102.1
+    assert kinds(log) == ["gap"]
 
 
 def test_a_page_before_robots_txt_is_found_once(clean_log):
