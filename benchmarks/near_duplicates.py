@@ -36,7 +36,7 @@ from crawlerproj.demoweb.world import World  # noqa: E402
 from crawlerproj.documents.clusters import Duplicates  # noqa: E402
 from crawlerproj.documents.content_seen import ContentSeen  # noqa: E402
 from crawlerproj.documents.fingerprint import Fingerprinter, normal_codes, shingles, word_hashes  # noqa: E402
-from crawlerproj.documents.near_duplicates import NearDuplicates, candidate_probability  # noqa: E402
+from crawlerproj.documents.near_duplicates import ID_BYTES, NearDuplicates, candidate_probability  # noqa: E402
 from crawlerproj.documents.tables import MemoryTables  # noqa: E402
 from crawlerproj.storage.embedded import open_storage  # noqa: E402
 
@@ -95,12 +95,12 @@ def quality(demo_pages: int, figures: dict[str, float]) -> tuple[list[tuple[floa
     vocabulary = sorted({word for words in originals for word in words})
     sets: dict[str, frozenset[int]] = {}
     contents: dict[str, str] = {}
-    prints, tables = Fingerprinter(), MemoryTables()
-    near, signatures = NearDuplicates(tables), {}
+    near, signatures = NearDuplicates(MemoryTables()), {}
+    prints = near.prints
     for number, words in enumerate(originals):
         name, content = f"{number}", " ".join(words)
         contents[name], sets[name] = content, shingle_set(content)
-        page = number.to_bytes(8, "big")
+        page = number.to_bytes(ID_BYTES, "big")
         signatures[page] = prints.of(content).signature
         near.insert(page, near.look_up(signatures[page]))
     measured, alike, found, right, reported = [], 0, 0, 0, 0
@@ -159,7 +159,7 @@ def cost(pages: int, figures: dict[str, float]) -> None:
     rng = random.Random(11)
     vocabulary = [f"{number:x}word"[: rng.randrange(2, 10)] for number in range(20_000)]
     contents = [" ".join(rng.choices(vocabulary, k=1_000)) for _ in range(pages)]
-    prints = Fingerprinter()
+    prints = NearDuplicates(MemoryTables()).prints
     prints.of(contents[0])
     started = time.process_time()
     for content in contents:
@@ -201,20 +201,19 @@ def growth(sizes: list[int], figures: dict[str, float]) -> None:
         done = 0
         for size in sizes:
             while done < size:
-                block = rng.integers(0, 1 << 16, (min(1_000, size - done), 128), dtype=np.uint16)
-                for signature in block:
-                    page, data = done.to_bytes(8, "big"), signature.tobytes()
+                for signature in _signatures(rng, min(1_000, size - done), near):
+                    page, data = done.to_bytes(ID_BYTES, "big"), signature.tobytes()
                     near.insert(page, near.look_up(data))
                     storage.put("bench", page, data)
                     done += 1
                 _commit(storage)
-            copies, others = [], []
+            copies = []
             for number in rng.integers(0, size, 3_000):
-                known = storage.get("bench", int(number).to_bytes(8, "big"))
-                copy = np.frombuffer(known, np.uint16).copy()
-                copy[rng.integers(0, 128, 5)] = rng.integers(0, 1 << 16, 5)
+                known = storage.get("bench", int(number).to_bytes(ID_BYTES, "big"))
+                copy = np.frombuffer(known, np.uint8).copy()
+                copy[rng.integers(0, len(copy), 5)] ^= 1  # one of the two positions in the byte
                 copies.append(copy.tobytes())
-                others.append(rng.integers(0, 1 << 16, 128, dtype=np.uint16).tobytes())
+            others = [signature.tobytes() for signature in _signatures(rng, 3_000, near)]
             cpu, found = _ask(storage, near, others)
             figures[f"query_new_us_{_name(size)}"] = cpu
             assert found == 0, found
@@ -239,6 +238,13 @@ def growth(sizes: list[int], figures: dict[str, float]) -> None:
     figures["bytes_per_document"] = sum(
         len(table) + 1 + len(key) + len(row) for (table, key), row in tables.rows.items()
     ) / 500
+
+
+def _signatures(rng: np.random.Generator, number: int, near: NearDuplicates) -> np.ndarray:
+    """Of texts that have nothing in common."""
+    prints = near.prints
+    codes = rng.integers(0, prints.empty, (number, prints.values), dtype=np.uint8)
+    return codes[:, ::2] << 4 | codes[:, 1::2]
 
 
 def _ask(storage, near: NearDuplicates, asked: list[bytes]) -> tuple[float, int]:

@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crawlerproj.documents.fingerprint import DEFAULT_VALUES, EMPTY, Fingerprinter, dense
+from crawlerproj.documents.fingerprint import DEFAULT_VALUES, Fingerprinter
 from crawlerproj.documents.near_duplicates import lsh_parameters
 
 # In a run of equal bands longer than this each page is compared with so many before it: the ends of a long
@@ -57,7 +57,7 @@ class Duplicates:
             number = self._row_of_digest[made.digest] = len(self._row_of_digest)
             if made.signature:
                 self._signatures.write(made.signature)
-                self._dense.write(dense(made.signature))
+                self._dense.write(self._fingerprinter.dense(made.signature))
                 self._signed.append(number)
         self._rows_of_pages.append(number)
         data = url.encode("utf-8", "surrogatepass")
@@ -125,7 +125,7 @@ class Duplicates:
             part = slice(start, start + 4096)
             some, others = signatures[firsts[part]], signatures[seconds[part]]
             equal = some == others
-            neither = (equal & (some == EMPTY)).sum(axis=1)
+            neither = (equal & (some == self._fingerprinter.empty)).sum(axis=1)
             similar = (equal.sum(axis=1) - neither) / np.maximum(self._values - neither, 1)
             for position in np.flatnonzero(similar >= self._threshold):
                 first, second = int(firsts[start + position]), int(seconds[start + position])

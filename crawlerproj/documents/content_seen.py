@@ -25,12 +25,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-import msgpack
 from xxhash import xxh3_64_digest
 
 from crawlerproj.documents.duplicate_share import DuplicateShare
-from crawlerproj.documents.fingerprint import DEFAULT_VALUES, MIN_WORDS, SCHEME, Fingerprint, Fingerprinter
-from crawlerproj.documents.near_duplicates import Buckets, NearDuplicates, PageId, members
+from crawlerproj.documents.fingerprint import DEFAULT_VALUES, MIN_WORDS, Fingerprint
+from crawlerproj.documents.known_pages import DIGEST_BYTES, LINKS_BYTES, KnownPage, KnownPages
+from crawlerproj.documents.near_duplicates import ID_BYTES, Buckets, NearDuplicates, PageId, members
 from crawlerproj.documents.path_families import PathFamilies
 from crawlerproj.documents.soft_404 import SoftNotFound
 from crawlerproj.documents.tables import Tables
@@ -38,8 +38,6 @@ from crawlerproj.urls.hosts import host_of
 
 Kind = Literal["new", "mirror", "exact", "near", "empty"]
 Follow = Literal["all", "demote", "none"]
-
-_PAGES = "fp-pages"
 
 
 @dataclass(slots=True, frozen=True)
@@ -62,17 +60,6 @@ class Verdict:
         return bool(self.duplicate_of)
 
 
-@dataclass(slots=True, frozen=True)
-class _Known:
-    """What is kept of a page."""
-
-    url: str
-    digest: bytes
-    links: bytes
-    signature: bytes
-    duplicate_of: PageId  # empty: an original
-
-
 class ContentSeen:
     """Judges each page once and remembers it, in the tables of the open commit group."""
 
@@ -88,43 +75,45 @@ class ContentSeen:
         """`probe_after`: pages of a host before it is asked how its missing pages look; 0: never."""
         if follow not in ("demote", "never"):
             raise ValueError(f"CONTENT_SEEN_FOLLOW is {follow!r}: give `demote` or `never`.")
-        self._tables = tables
         # Shared storage reads many rows in one round trip.
         self._read_ahead = getattr(tables, "prefetch", None)
-        self._fingerprinter = Fingerprinter(values)
-        self._texts = Buckets(self._tables, "fp-texts")
-        self._near = NearDuplicates(self._tables, threshold, values)
+        self._pages = KnownPages(tables)
+        self._texts = Buckets(tables, "fp-texts")
+        self._near = NearDuplicates(tables, threshold, values)
         self._looks_for_near, self._never = near, follow == "never"
-        self.families = PathFamilies(self._tables)
-        self.share = DuplicateShare(self._tables)
-        self.soft_404 = SoftNotFound(self._tables, self._fingerprinter)
+        self.families = PathFamilies(tables)
+        self.share = DuplicateShare(tables)
+        self.soft_404 = SoftNotFound(tables, self._near.prints)
         self._probe_after = probe_after
 
     def judge(self, page_url: str, host: str, text: str, links: Iterable[str]) -> Verdict:
         """`links` are the hrefs as the page wrote them: those of a mirror resolve to other URLs."""
         itself = page_id(page_url)
-        made = self._fingerprinter.of(text, signed=self._looks_for_near)
+        made = self._near.prints.of(text, signed=self._looks_for_near)
+        digest = made.digest[:DIGEST_BYTES]
         if self._read_ahead is not None:
-            near = self._near.rows_of(made.signature) if self._looks_for_near and made.signature else []
-            self._read_ahead([(_PAGES, itself), ("fp-texts", made.digest), *near])
-        former = self._known(itself)
-        if former is not None and former.digest != made.digest:
+            near = self._near.rows_of(made.signature) if made.signature else []
+            self._read_ahead([self._pages.row(itself), *self._texts.rows([digest]), *near])
+        former = self._pages.get(itself)
+        if former is not None and former.url != page_url:
+            former = None  # another page with the same id: its row gives way
+        if former is not None and former.digest != digest:
             self._forget(itself, former)
         if not made.words:
             return Verdict("empty")
         written = links_digest(links)
-        was_original = former is not None and former.digest == made.digest and not former.duplicate_of
-        looked_up = self._near.look_up(made.signature) if self._looks_for_near and made.signature else {}
-        texts = self._texts.row(made.digest)
+        was_original = former is not None and former.digest == digest and not former.duplicate_of
+        looked_up = self._near.look_up(made.signature) if made.signature else {}
+        texts = self._texts.row(digest)
         alike = {page for row in (texts, *looked_up.values()) for page in members(row)}
         if self._read_ahead is not None and len(alike) > 1:
-            self._read_ahead([(_PAGES, page) for page in alike])
+            self._read_ahead([self._pages.row(page) for page in alike])
         verdict = Verdict("new")
         if not was_original:
             verdict = self._compare(itself, host, made, written, members(texts), looked_up)
-        self._remember(itself, _Known(page_url, made.digest, written, made.signature,
-                                      page_id(verdict.duplicate_of) if verdict.duplicate_of else b""))
-        self._texts.add(made.digest, itself, texts)
+        original = page_id(verdict.duplicate_of) if verdict.duplicate_of else b""
+        self._pages.put(itself, KnownPage(page_url, digest, written, made.signature, original))
+        self._texts.add(digest, itself, texts)
         self._near.insert(itself, looked_up)
         return self._settle(page_url, host, text, verdict)
 
@@ -136,11 +125,11 @@ class ContentSeen:
         self, itself: PageId, host: str, made: Fingerprint, written: bytes, same_text: list[PageId],
         looked_up: dict[bytes, bytes],
     ) -> Verdict:
-        exact: list[_Known] = []
+        exact: list[KnownPage] = []
         for page in same_text:
-            known = self._known(page) if page != itself else None
+            known = self._pages.get(page) if page != itself else None
             # A bucket may name a page that has been written anew meanwhile by another worker.
-            if known is not None and known.digest == made.digest:
+            if known is not None and _same_text(known, made):
                 exact.append(known)
         exact.sort(key=lambda known: bool(known.duplicate_of))  # originals first
         same_links = [known for known in exact if known.links == written]
@@ -154,7 +143,7 @@ class ContentSeen:
             return Verdict("exact", exact[0].url, "demote", 1.0)
         if looked_up:
             for similarity, page in self._near.matches(made.signature, looked_up, self._signature, itself):
-                known = self._known(page)
+                known = self._pages.get(page)
                 if known is not None:
                     return Verdict("near", known.url, "demote", similarity)
         return Verdict("new")
@@ -174,34 +163,30 @@ class ContentSeen:
         return Verdict(verdict.kind, verdict.duplicate_of, follow, verdict.similarity, stopped, soft_404,
                        probe)
 
-    def _known(self, page: PageId) -> _Known | None:
-        row = self._tables.get(_PAGES, page)
-        if row is None:
-            return None
-        scheme, *fields = msgpack.unpackb(row)
-        return _Known(*fields) if scheme == SCHEME else None
-
-    def _remember(self, page: PageId, known: _Known) -> None:
-        row = (SCHEME, known.url, known.digest, known.links, known.signature, known.duplicate_of)
-        self._tables.put(_PAGES, page, msgpack.packb(row))
-
-    def _forget(self, page: PageId, known: _Known) -> None:
+    def _forget(self, page: PageId, known: KnownPage) -> None:
         self._texts.remove(known.digest, page)
         if known.signature:
             self._near.remove(page, known.signature)
-        self._tables.delete(_PAGES, page)
+        self._pages.delete(page)
 
     def _signature(self, page: PageId) -> bytes:
-        known = self._known(page)
+        known = self._pages.get(page)
         return known.signature if known is not None else b""
+
+
+def _same_text(known: KnownPage, made: Fingerprint) -> bool:
+    if known.digest != made.digest[:DIGEST_BYTES]:
+        return False
+    # Signatures of another length were made with another threshold: they say nothing here.
+    return known.signature == made.signature or len(known.signature) != len(made.signature)
 
 
 def page_id(url: str) -> PageId:
     digest: bytes = xxh3_64_digest(url.encode("utf-8", "surrogatepass"))
-    return digest
+    return digest[:ID_BYTES]
 
 
 def links_digest(hrefs: Iterable[str]) -> bytes:
-    """The links as written, in their order, in eight bytes."""
+    """The links as written, in their order, in a few bytes: only pages with one text are compared by it."""
     digest: bytes = xxh3_64_digest("\n".join(hrefs).encode("utf-8", "surrogatepass"))
-    return digest
+    return digest[:LINKS_BYTES]

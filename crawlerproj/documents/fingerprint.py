@@ -8,12 +8,14 @@ similarity is the Jaccard index of the two sets of shingles.
 MinHash with one permutation (Li, Owen, Zhang 2012): the hashes of the shingles fall into as many bins as a
 signature has positions, a position keeps the least of its bin, and the share of equal positions among those
 not empty in both texts estimates the index. It is at least as exact as a permutation for each position,
-which is 128 times the arithmetic. Bins of short texts may be `EMPTY`; for the bands of a look-up, where
+which is 128 times the arithmetic. Bins of short texts may be empty; for the bands of a look-up, where
 two empty positions would be equal for nothing, they borrow the value of another bin (`dense`: optimal
 densification, Shrivastava 2017).
+A position keeps only `bits` of its minimum (b-bit MinHash, Li and König 2010): one of 2^bits - 1 values, the
+last code being "empty". The estimate takes off what is equal by chance. With 4 bits a signature of 128
+positions is 64 bytes, and its standard error grows by a fourteenth.
 Shingles are hashed without making strings: words by differences of a running polynomial hash over the
-whole text, shingles by combining 4 word hashes. A position keeps the low 16 bits of its minimum: chance
-equality adds 1/65,536.
+whole text, shingles by combining 4 word hashes.
 
 Signatures are comparable only under one `SCHEME`, which is stored beside them and grows with any change.
 """
@@ -23,17 +25,16 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_128_digest
 
-SCHEME = 2
+SCHEME = 3
 SHINGLE_WORDS = 4
 MIN_WORDS = 50  # below, a changed word or two is half the text, and a signature says little
 DEFAULT_VALUES = 128
-EMPTY = 0xFFFF  # the position of a bin that no shingle fell into
 
 Hashes: TypeAlias = NDArray[np.uint64]
 Codes: TypeAlias = NDArray[np.uint8] | NDArray[np.uint16]
@@ -41,7 +42,6 @@ Codes: TypeAlias = NDArray[np.uint8] | NDArray[np.uint16]
 _SPACE = 32
 _CHUNK = 1 << 16  # code units hashed at a time: the table of powers is this long
 _NONE = np.uint32(0xFFFFFFFF)
-_EMPTY_BYTES = b"\xff\xff"
 _BASE = 0x9E3779B97F4A7C15
 _SMALL_BASE = 0x9E3779B5  # 5 modulo 8: powers less one have few factors of two, so short words differ
 _MIX = np.uint64(0xFF51AFD7ED558CCD)
@@ -62,10 +62,13 @@ class Fingerprint:
 
 
 class Fingerprinter:
-    """Makes fingerprints with signatures of `values` positions."""
+    """Makes and compares fingerprints. A signature has `values` positions, an even number, of `bits` each."""
 
-    def __init__(self, values: int = DEFAULT_VALUES) -> None:
-        self.values = values
+    def __init__(self, values: int = DEFAULT_VALUES, bits: Literal[4, 8, 16] = 16) -> None:
+        self.values, self.bits = values, bits
+        self.empty = (1 << bits) - 1  # the code of a bin that no shingle fell into
+        self._ones = sum(1 << bits * position for position in range(values))
+        self._full = self._ones * self.empty
 
     def of(self, text: str, signed: bool = True) -> Fingerprint:
         """Without a signature (`signed` off) it costs half."""
@@ -82,36 +85,56 @@ class Fingerprinter:
         bins = (high * np.uint64(self.values) >> np.uint64(32)).view(np.int64)
         minima = np.full(self.values, _NONE, np.uint32)
         np.minimum.at(minima, bins, high.astype(np.uint32))
-        positions = np.minimum(minima & np.uint32(0xFFFF), np.uint32(EMPTY - 1))
-        positions[minima == _NONE] = EMPTY
-        signature: bytes = positions.astype("<u2").tobytes()
-        return signature
+        positions = (minima & np.uint32(0xFFFF)) % np.uint32(self.empty)
+        positions[minima == _NONE] = self.empty
+        return self._packed(positions)
 
+    def estimate(self, first: bytes, second: bytes) -> float:
+        """The estimated Jaccard index of two texts, from their signatures."""
+        a, b = int.from_bytes(first, "little"), int.from_bytes(second, "little")
+        filled_a, filled_b = self._not_zero(a ^ self._full), self._not_zero(b ^ self._full)
+        both, either = (filled_a & filled_b).bit_count(), (filled_a | filled_b).bit_count()
+        if not either:
+            return 0.0
+        equal = either - self._not_zero(a ^ b).bit_count()
+        by_minimum = (self.empty * equal - both) / (self.empty - 1)  # equal = it + (both - it) / codes
+        return max(0.0, by_minimum / either)
 
-def estimate(first: bytes, second: bytes) -> float:
-    """The estimated Jaccard index of two texts, from their signatures."""
-    a, b = np.frombuffer(first, "<u2"), np.frombuffer(second, "<u2")
-    equal = int(np.count_nonzero(a == b))
-    if _EMPTY_BYTES in first and _EMPTY_BYTES in second:
-        neither = int(np.count_nonzero((a == EMPTY) & (b == EMPTY)))
-        return (equal - neither) / (len(a) - neither) if neither < len(a) else 0.0
-    return equal / len(a)
+    def dense(self, signature: bytes) -> bytes:
+        """The signature with every empty position filled from another one, the same for equal sets."""
+        if self._not_zero(int.from_bytes(signature, "little") ^ self._full) == self._ones:
+            return signature
+        positions = self._unpacked(signature)
+        is_empty = positions == self.empty
+        if is_empty.all():
+            return signature
+        empty = np.flatnonzero(is_empty)
+        lenders = _lenders(self.values)[empty]
+        first = np.argmin(is_empty[lenders], axis=1)
+        positions[empty] = positions[lenders[np.arange(len(empty)), first]]
+        return self._packed(positions)
 
+    def _not_zero(self, fields: int) -> int:
+        """A one for each position that is not zero, at its lowest bit."""
+        shift = 1
+        while shift < self.bits:
+            fields |= fields >> shift
+            shift *= 2
+        return fields & self._ones
 
-def dense(signature: bytes) -> bytes:
-    """The signature with every empty position filled from another one, the same for equal sets."""
-    if _EMPTY_BYTES not in signature:
-        return signature
-    positions = np.frombuffer(signature, "<u2")
-    is_empty = positions == EMPTY
-    if is_empty.all() or not is_empty.any():  # the bytes may lie across two positions
-        return signature
-    empty = np.flatnonzero(is_empty)
-    lenders = _lenders(len(positions))[empty]
-    first = np.argmin(is_empty[lenders], axis=1)
-    filled = positions.copy()
-    filled[empty] = positions[lenders[np.arange(len(empty)), first]]
-    return filled.tobytes()
+    def _packed(self, positions: NDArray[Any]) -> bytes:
+        if self.bits == 4:
+            positions = positions[::2] << 4 | positions[1::2]
+        packed: bytes = positions.astype("<u2" if self.bits == 16 else np.uint8).tobytes()
+        return packed
+
+    def _unpacked(self, signature: bytes) -> NDArray[Any]:
+        if self.bits == 16:
+            return np.frombuffer(signature, "<u2").copy()
+        positions = np.frombuffer(signature, np.uint8)
+        if self.bits == 4:
+            return np.stack((positions >> 4, positions & 15), axis=1).ravel()
+        return positions.copy()
 
 
 def normal_codes(text: str) -> Codes:

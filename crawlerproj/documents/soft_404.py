@@ -13,7 +13,7 @@ import re
 
 import msgpack
 
-from crawlerproj.documents.fingerprint import MIN_WORDS, SCHEME, Fingerprint, Fingerprinter, estimate
+from crawlerproj.documents.fingerprint import MIN_WORDS, SCHEME, Fingerprint, Fingerprinter
 from crawlerproj.documents.tables import Tables
 
 SIMILAR = 0.8
@@ -63,10 +63,10 @@ class SoftNotFound:
         if scheme != SCHEME:
             return False
         words, signature = self._features(url, text)
-        if signature and known_signature:
-            return estimate(signature, known_signature) >= SIMILAR
-        if signature or known_signature:
+        if len(signature) != len(known_signature):
             return False
+        if signature:
+            return self._fingerprinter.estimate(signature, known_signature) >= SIMILAR
         known = set(known_words)
         union = words | known
         return not union or len(words & known) / len(union) >= SIMILAR

@@ -3,12 +3,12 @@ import random
 import pytest
 from datasketch import MinHashLSH
 
-from crawlerproj.documents.fingerprint import Fingerprinter
 from crawlerproj.documents.near_duplicates import (
     BUCKET_LIMIT,
     ID_BYTES,
     Buckets,
     NearDuplicates,
+    bits_a_position,
     candidate_probability,
     lsh_parameters,
     members,
@@ -40,6 +40,20 @@ def test_the_curve_is_steep_where_it_should_be():
     assert candidate_probability(0.5, bands, rows) < 0.001
 
 
+def test_fewer_bands_find_as_much(tables):
+    near = NearDuplicates(tables)
+    assert (near.bands, near.rows) == (6, 11)
+    assert candidate_probability(0.95, near.bands, near.rows) > 0.99
+    assert candidate_probability(0.5, near.bands, near.rows) < 0.005
+
+
+@pytest.mark.parametrize("threshold, bits", [(0.95, 4), (0.9, 4), (0.8, 8), (0.7, 8), (0.4, 16)])
+def test_short_bands_keep_more_of_each_position(tables, threshold, bits):
+    near = NearDuplicates(tables, threshold)
+    assert near.prints.bits == bits == bits_a_position(near.rows)
+    assert len(near.prints.of(" ".join(WORDS)).signature) == 128 * bits // 8
+
+
 @pytest.mark.parametrize("threshold", [0.0, -1, 1.5])
 def test_a_senseless_threshold_is_refused(threshold):
     with pytest.raises(ValueError, match="NEAR_DUPLICATE_THRESHOLD"):
@@ -58,7 +72,8 @@ def test_buckets_are_bounded_and_forget_without_a_trace(tables):
 
 
 def test_a_slightly_edited_text_is_found_and_another_is_not(tables):
-    rng, prints, near = random.Random(5), Fingerprinter(), NearDuplicates(tables)
+    rng, near = random.Random(5), NearDuplicates(tables)
+    prints = near.prints
     signatures = {}
     texts = [rng.choices(WORDS, k=800) for _ in range(200)]
     for number, text in enumerate(texts):
