@@ -26,6 +26,7 @@ from crawlerproj.feed_files import FeedFiles
 from crawlerproj.fetch.open_connections import connections_of
 from crawlerproj.fetch.resolver import resolver_of
 from crawlerproj.fleet import FleetClock
+from crawlerproj.frontier.ending import ending
 from crawlerproj.frontier.errands import STORAGE_AWAY, Errand
 from crawlerproj.frontier.requests import RequestDoor
 from crawlerproj.frontier.short_way import DONE
@@ -258,26 +259,9 @@ class FrontierScheduler(BaseScheduler):
         if crawl.fleet is not None:
             self._ended = crawl.fleet.verdict
             return not self._ended
-        due = frontier.next_due()
-        if due is None:
-            if not frontier.idle():
-                return True  # hosts wait for a back queue
-            self._ended = "finished"
-            return False
-        if self._no_seed_reachable():
-            self._ended = "no_seed_reachable"
-            return False
-        if due - time.monotonic() <= self._idle_horizon:
-            return True
-        self._ended = "waiting"
-        return False
-
-    def _no_seed_reachable(self) -> bool:
-        """Nothing was ever fetched and every host tried has failed: waiting longer helps nobody."""
-        crawl = self.crawl
-        if crawl.storage.counts.get("responses") or not crawl.last_errors or not crawl.frontier.idle():
-            return False
-        return all(queue.taken and queue.contact.failures for queue in crawl.frontier.back.values())
+        answered = bool(crawl.storage.counts.get("responses")) or not crawl.last_errors
+        self._ended = ending(frontier, time.monotonic(), self._idle_horizon, answered)
+        return not self._ended
 
     def _spider_idle(self) -> None:
         if self._ended in ("waiting", "drained"):
