@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +22,7 @@ _ACTIONS = {
     "stats": ("", "the crawl in numbers"),
     "hosts": ("", "the hosts with the most queued URLs (--parked: the parked ones)"),
     "why": ("URL", "why a URL is, is not, or is not yet fetched"),
-    "add": ("FILE", "offer the URLs of a seed file, or a URL"),
+    "add": ("FILE", "offer the URLs of a seed file, a URL, a comma list of URLs, or - for standard input"),
     "ban": ("HOST", "fetch nothing more from a host; its URLs stay queued"),
     "unban": ("HOST", "let a banned or parked host go on"),
     "check": ("", "prove that the state agrees with itself; exit 1 if it does not"),
@@ -43,8 +47,8 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("--dir", metavar="DIR", help="the crawl's directory (default: CRAWL_DIR, or the "
-                            "one crawl under crawls/)")
+        parser.add_argument("--dir", metavar="DIR", help="the crawl's directory (default: CRAWL_DIR, else "
+                            "the only crawl under crawls/, else crawls/web)")
         parser.add_argument("--json", action="store_true", help="print the answer as JSON")
         parser.add_argument("--limit", type=int, default=20, help="hosts to list, default 20")
         parser.add_argument("--parked", action="store_true", help="list parked hosts")
@@ -56,14 +60,17 @@ class Command(ScrapyCommand):
         wanted = 1 if action in _ARGUMENT else 0
         if len(rest) != wanted:
             raise UsageError(f"`scrapy frontier {action}` takes {_ACTIONS[action][0] or 'no argument'}")
+        if opts.limit < 1:
+            raise UsageError("--limit takes a number of hosts, 1 or more")
         arguments: dict[str, Any] = {_ARGUMENT[action]: rest[0]} if wanted else {}
-        if action == "add" and not rest[0].startswith(("http:", "https:")) and Path(rest[0]).exists():
-            arguments["source"] = str(Path(rest[0]).absolute())  # the running crawl may stand elsewhere
         if action == "hosts":
             arguments = {"limit": opts.limit, "parked": opts.parked}
         try:
             assert self.settings is not None
-            answer = ask(self.settings, self._directory(opts.dir), action, arguments)
+            with _readable(arguments.get("source")) as source:
+                if source is not None:
+                    arguments["source"] = source
+                answer = ask(self.settings, self._directory(opts.dir), action, arguments)
         except (NotAnswered, OSError) as error:
             print(f"scrapy frontier {action}: {error}", file=sys.stderr)
             self.exitcode = 1
@@ -86,6 +93,20 @@ class Command(ScrapyCommand):
         return Path("crawls/web")
 
 
+@contextmanager
+def _readable(source: str | None) -> Iterator[str | None]:
+    """What to add as the running crawl can read it: it stands elsewhere and has another standard input."""
+    if source == "-":
+        with tempfile.NamedTemporaryFile(prefix="crawlerproj-add-") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+            file.flush()
+            yield file.name
+    elif source is not None and not source.startswith(("http:", "https:")) and Path(source).exists():
+        yield str(Path(source).absolute())
+    else:
+        yield source
+
+
 def _text(action: str, answer: dict[str, Any]) -> str:
     if action == "hosts":
         return _table(answer["hosts"])
@@ -95,11 +116,15 @@ def _text(action: str, answer: dict[str, Any]) -> str:
         return "\n".join([f"{verdict}: {counts}", *answer["faults"]])
     lines = []
     for name, value in answer.items():
-        if name == "running":
+        if name == "running" and action != "stats":
             continue
-        if name == "wake" and value:
-            value = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(value))
-        if isinstance(value, dict):
+        if name == "wake":
+            value = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(value)) if value else "never"
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        elif value is None:
+            value = "none"
+        elif isinstance(value, dict):
             value = ", ".join(f"{key} {n}" for key, n in value.items()) or "none"
         lines.append(f"{name.replace('_', ' '):>14}  {value}")
     return "\n".join(lines)

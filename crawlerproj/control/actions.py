@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import heapq
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from crawlerproj.assembly import Crawl
@@ -14,7 +16,7 @@ from crawlerproj.opening import VISITOR
 from crawlerproj.storage.interface import NEVER
 from crawlerproj.urls.canonical import reject_reason
 from crawlerproj.urls.hosts import authority
-from crawlerproj.urls.seeds_file import read_seeds
+from crawlerproj.urls.seeds_file import Seed, read_seeds
 
 Answer = dict[str, Any]
 _PIECE = 500
@@ -106,25 +108,33 @@ def why(crawl: Crawl, url: str) -> Answer:
     return answer
 
 
-def add(crawl: Crawl, source: str) -> Answer:
-    """Offers the URLs of a seed file (or a URL, a comma list)."""
+async def add(crawl: Crawl, source: str) -> Answer:
+    """Offers the URLs of a seed file (or a URL, a comma list) a piece at a time; the crawl goes on."""
     read = new = 0
     rejected: dict[str, int] = {}
-    batch: list[Candidate] = []
-    for seed in read_seeds(source):
-        read += 1
+    seeds = read_seeds(source)
+    try:
+        while piece := list(islice(seeds, _PIECE)):
+            read += len(piece)
+            new += crawl.offer(_wanted(crawl, piece, rejected))
+            await crawl.commits.room()
+            await asyncio.sleep(0)
+            if not crawl.is_open or crawl.failure:
+                raise Refused(crawl.failure or f"the crawl ended when {read} URLs were read: add them again")
+    except (OSError, ValueError) as error:
+        raise Refused(f"{error} ({new} URLs before it were added)" if new else str(error)) from error
+    return {"read": read, "new": new, "known": read - new - sum(rejected.values()), "rejected": rejected}
+
+
+def _wanted(crawl: Crawl, seeds: Iterable[Seed], rejected: dict[str, int]) -> Iterator[Candidate]:
+    for seed in seeds:
         url = crawl.speller.spell(seed.url)
         candidate = Candidate(url, 0, min(seed.priority, crawl.limits.queues), seed.label) if url else None
         reason = crawl.refusal(candidate) if candidate is not None else reject_reason(seed.url)
         if candidate is None or reason is not None:
             rejected[str(reason)] = rejected.get(str(reason), 0) + 1
-            continue
-        batch.append(candidate)
-        if len(batch) >= _PIECE:
-            new += crawl.offer(batch)
-            batch = []
-    new += crawl.offer(batch)
-    return {"read": read, "new": new, "known": read - new - sum(rejected.values()), "rejected": rejected}
+        else:
+            yield candidate
 
 
 def ban(crawl: Crawl, host: str) -> Answer:
@@ -172,6 +182,12 @@ def check_state(crawl: Crawl) -> Answer:
     return {"sound": not findings.faults, "faults": findings.faults, "counts": findings.counts}
 
 
-ACTIONS: dict[str, Callable[..., Answer]] = {
+_ACTIONS: dict[str, Callable[..., Answer | Awaitable[Answer]]] = {
     "stats": stats, "hosts": hosts, "why": why, "add": add, "ban": ban, "unban": unban, "check": check_state,
 }
+
+
+async def act(crawl: Crawl, action: str, arguments: dict[str, Any]) -> Answer:
+    """The answer to one question or order."""
+    answer = _ACTIONS[action](crawl, **arguments)
+    return await answer if isinstance(answer, Awaitable) else answer

@@ -15,6 +15,7 @@ from scrapy.settings import BaseSettings
 
 from crawlerproj.assembly import CannotOpen, Crawl
 from crawlerproj.opening import shared_state
+from crawlerproj.storage.interface import StorageError
 
 _SOCKET_NAME_MAXIMUM = 100  # the system's limit is 108 bytes
 _ANSWER_SECONDS = 600.0
@@ -36,7 +37,7 @@ def socket_path(link: Path) -> Path:
 
 def ask(settings: BaseSettings, directory: Path, action: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """The answer of a crawl, running or stopped."""
-    shared = shared_state(directory)
+    shared = shared_state(directory) if directory.is_dir() else None
     if shared is not None:
         return _ask_fleet(settings, directory, shared, action, arguments)
     answer = ask_running(directory, action, arguments)
@@ -88,7 +89,7 @@ def ask_running(directory: Path, action: str, arguments: dict[str, Any],
 async def _ask_stopped(
     settings: BaseSettings, directory: Path, action: str, arguments: dict[str, Any]
 ) -> dict[str, Any]:
-    from crawlerproj.control.actions import ACTIONS, Refused
+    from crawlerproj.control.actions import Refused, act
 
     own = settings.copy()
     own.set("CRAWL_DIR", str(directory), priority="cmdline")
@@ -98,8 +99,8 @@ async def _ask_stopped(
     except CannotOpen as error:
         raise NotAnswered(str(error)) from error
     try:
-        return {"running": False, **ACTIONS[action](crawl, **arguments)}
-    except Refused as error:
+        return {"running": False, **await act(crawl, action, arguments)}
+    except (Refused, StorageError) as error:
         raise NotAnswered(str(error)) from error
     finally:
         await crawl.close()

@@ -16,8 +16,9 @@ from typing import Any
 from scrapy.crawler import Crawler
 
 from crawlerproj.assembly import Crawl
-from crawlerproj.control.actions import ACTIONS, Refused
+from crawlerproj.control.actions import Refused, act, check_state
 from crawlerproj.control.client import socket_path
+from crawlerproj.storage.interface import StorageError
 
 logger = logging.getLogger(__name__)
 
@@ -76,15 +77,14 @@ class ControlServer:
     async def _answer(self, line: bytes) -> dict[str, Any]:
         try:
             order = json.loads(line)
-            action = ACTIONS[order["action"]]
             if not self._crawl.is_open:
                 raise Refused("the crawl is closing: ask again in a moment")
             if order["action"] == "check":
                 return {"answer": await self._check()}
-            answer = action(self._crawl, **order.get("arguments", {}))
+            answer = await act(self._crawl, order["action"], order.get("arguments", {}))
             self._wake()
             return {"answer": {"running": True, **answer}}
-        except (Refused, OSError) as error:
+        except (Refused, OSError, StorageError) as error:
             return {"error": str(error)}
         except (KeyError, TypeError, ValueError) as error:
             return {"error": f"not understood: {error!r}"}
@@ -101,7 +101,7 @@ class ControlServer:
                 await asyncio.sleep(0.01)
             if not crawl.is_open:
                 raise Refused("the crawl has just ended: ask again")
-            findings = await asyncio.get_running_loop().run_in_executor(None, ACTIONS["check"], crawl)
+            findings = await asyncio.get_running_loop().run_in_executor(None, check_state, crawl)
             return {"running": True, **findings}
         finally:
             engine.unpause()

@@ -37,7 +37,12 @@ class Prioritiser:
 def read_weights(path: str) -> dict[str, int]:
     """Reads lines `host<TAB>weight`: how many queues up (or down) a host's candidates go."""
     weights: dict[str, int] = {}
-    for number, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
+    try:
+        lines = Path(path).read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"HOST_WEIGHTS: {path} cannot be read ({error}): give a text file with lines of "
+                         "host<TAB>whole number") from error
+    for number, line in enumerate(lines, 1):
         text = line.partition("#")[0].strip()
         if not text:
             continue

@@ -28,7 +28,10 @@ logger = logging.getLogger(__name__)
 
 _BATCH = 500
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
-
+_WRONG_MODE = {
+    "continuous": "mode=continuous is not available in this version: a crawl fetches each page once. Leave "
+                  "mode out; to see what has changed, crawl again into another CRAWL_DIR",
+}
 
 # What the fast door does not need, taken out of every page's way. Requests that a subclass yields still
 # have their depth, referer, retries, redirects, compression and proxies.
@@ -56,7 +59,8 @@ class WebSpider(Spider):
                  exclude_domains: str = "", mode: str = "once", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         # Told by the scheduler when it opens: raised here, it would reach the user as a traceback.
-        self.wrong_arguments = "" if mode == "once" else f"mode={mode!r} is not known: give mode=once"
+        self.wrong_arguments = "" if mode == "once" else _WRONG_MODE.get(
+            mode, f"mode={mode} is not known: give mode=once, or leave it out")
         self.seeds = seeds
         self.allow = [allow] if allow else []
         self.deny = [deny] if deny else []

@@ -20,8 +20,12 @@ class FormatError(Exception):
 def check_format(directory: Path, spelling: str, software: str) -> int:
     """Reads FORMAT, or writes it for a new crawl; gives the seed of the crawl's URL keys."""
     path = directory / "FORMAT"
-    if not path.exists():
-        return _write(path, spelling, software)
+    try:
+        if not path.exists():
+            return _write(path, spelling, software)
+    except OSError as error:
+        raise FormatError(f"{directory} cannot be made or written ({error.strerror}): choose a CRAWL_DIR "
+                          "where you may write") from error
     try:
         found = json.loads(path.read_text())
         version, seed = found["version"], int(found["hash_seed"])

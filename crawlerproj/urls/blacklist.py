@@ -76,7 +76,12 @@ class Blacklist:
 
 def load_blacklist(path: str | Path) -> Blacklist:
     """Reads a blacklist file; an error names the line."""
-    return _parsed(Path(path).read_text(encoding="utf-8-sig"), str(path))
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"BLACKLIST: {path} cannot be read ({error}): give a text file with a host, a "
+                         ".suffix or a URL prefix in each line") from error
+    return _parsed(text, str(path))
 
 
 def advertisements() -> Blacklist:

@@ -12,6 +12,7 @@ import gzip
 import io
 import re
 import sys
+import zlib
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -67,7 +68,11 @@ def _read_file(place: Traversable) -> Iterator[Seed]:
     with place.open("rb") as packed:
         stream = gzip.GzipFile(fileobj=packed) if place.name.endswith(".gz") else packed
         with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace") as lines:
-            yield from _seeds(lines, str(place))
+            try:
+                yield from _seeds(lines, str(place))
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                raise ValueError(f"{place} is no whole gzip file ({error}): pack it again, or take .gz off "
+                                 "its name if it is plain text") from error
 
 
 def _seeds(lines: Iterable[str], name: str) -> Iterator[Seed]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -9,8 +10,8 @@ import time
 from .conftest import ROOT
 
 
-def _command(*arguments):
-    return subprocess.run([sys.executable, "-m", "scrapy", "frontier", *arguments], cwd=ROOT,
+def _command(*arguments, stdin=""):
+    return subprocess.run([sys.executable, "-m", "scrapy", "frontier", *arguments], cwd=ROOT, input=stdin,
                           capture_output=True, text=True, timeout=120)
 
 
@@ -37,6 +38,13 @@ def test_a_running_crawl_answers_and_obeys(crawl_of, tmp_path):
         added = crawl.frontier("add", str(seeds))
         assert (added["read"], added["new"], added["known"]) == (3, 1, 1)
         assert crawl.frontier("why", "http://new.example/")["state"] in ("queued", "done")
+        place = ("--dir", str(crawl.directory))
+        # The command's standard input, not the crawl's.
+        piped = _command("add", "-", "--json", *place, stdin="http://piped.example/\n")
+        assert json.loads(piped.stdout)["new"] == 1, piped.stderr
+        seeds.write_text("http://good.example/\nhttp://bad.example/\tpriority=high\n")
+        bad = _command("add", str(seeds), *place)
+        assert bad.returncode == 1 and "more.txt:2: 'priority=high'" in bad.stderr
 
         check = crawl.frontier("check")
         assert check["running"] and check["sound"], check
@@ -61,7 +69,7 @@ def test_a_running_crawl_answers_and_obeys(crawl_of, tmp_path):
     crawl.assert_covered()
 
 
-def test_a_stopped_crawl_answers_in_words_and_in_json(crawl_of):
+def test_a_stopped_crawl_answers_in_words_and_in_json(crawl_of, tmp_path):
     crawl = crawl_of(52, 5, 60)
     assert crawl.run().returncode == 0
     forbidden = crawl.web.truth().never
@@ -75,6 +83,15 @@ def test_a_stopped_crawl_answers_in_words_and_in_json(crawl_of):
         assert crawl.frontier("why", forbidden[0])["robots"] == "forbidden"
     assert "filters refuse it: extension" in _command("why", "http://a.example/x.zip", *place).stdout
     assert crawl.frontier("why", "http://never.example/")["state"] == "unknown"
+    assert crawl.frontier("ban", "later.example")["banned"]
+    seeds = tmp_path / "more.txt"
+    seeds.write_text("http://later.example/\nhttp://b.example/\tpriority=high\n")
+    bad = _command("add", str(seeds), *place)
+    assert bad.returncode == 1 and "more.txt:2: 'priority=high'" in bad.stderr
+    assert "Traceback" not in bad.stderr
+    seeds.write_text("http://later.example/\n")
+    assert crawl.frontier("add", str(seeds))["new"] == 1
+    assert "never" in _command("why", "http://later.example/", *place).stdout  # banned: it has no wake time
 
 
 def test_wrong_questions_get_a_remedy_and_an_exit_code(tmp_path):
@@ -82,6 +99,7 @@ def test_wrong_questions_get_a_remedy_and_an_exit_code(tmp_path):
     assert nowhere.returncode == 1 and "--dir" in nowhere.stderr
     assert _command("dance").returncode == 2
     assert _command("why").returncode == 2
+    assert _command("hosts", "--limit", "0").returncode == 2
     assert "why a URL is" in _command("--help").stdout
 
 

@@ -96,18 +96,28 @@ def test_no_seed_reachable_says_why_for_each_and_fails(crawl_of, tmp_path):
 
 
 def test_wrong_arguments_are_told_without_a_traceback(tmp_path):
-    for arguments, expected in [
-        (["-a", "seeds=no-such-file.txt"], "no seed file"),
-        (["-a", "seeds=http://example.com/", "-a", "allow=("], "regular expression"),
-        (["-a", "seeds=http://example.com/", "-a", "mode=twice"], "mode=once"),
-        ([], "seeds=FILE"),
+    (tmp_path / "link").symlink_to("/no/such/place")
+    seeds = ["-a", "seeds=http://example.com/"]
+    for arguments, status, expected in [
+        (["web", "-a", "seeds=no-such-file.txt"], 1, "no seed file"),
+        (["web", *seeds, "-a", "allow=("], 1, "regular expression"),
+        (["web", *seeds, "-a", "mode=twice"], 1, "mode=once"),
+        (["web", *seeds, "-a", "mode=continuous"], 1, "not available in this version"),
+        (["web", *seeds, "-s", f"CRAWL_DIR={tmp_path / 'link'}"], 1, "choose a CRAWL_DIR"),
+        (["web", *seeds, "-s", "BLACKLIST=none.txt"], 1, "none.txt cannot be read"),
+        (["web", *seeds, "-s", "HOST_WEIGHTS=none.txt"], 1, "none.txt cannot be read"),
+        (["web"], 1, "seeds=FILE"),
+        (["web", *seeds, "-s", "DELAY_MINIMUM=soon"], 2, "DELAY_MINIMUM is 'soon': give a number"),
+        (["web", *seeds, "-s", "COMMIT_SYNC=maybe"], 2, "COMMIT_SYNC is 'maybe': give True or False"),
+        (["wed", *seeds], 2, "there are: web"),
+        ([], 2, "name one spider"),
     ]:
         done = subprocess.run(
-            [sys.executable, "-m", "scrapy", "crawl", "web", *arguments, "-s", f"CRAWL_DIR={tmp_path / 'c'}"],
-            cwd=ROOT, capture_output=True, text=True, timeout=60,
+            [sys.executable, "-m", "scrapy", "crawl", "-s", f"CRAWL_DIR={tmp_path / 'c'}", *arguments],
+            cwd=ROOT, capture_output=True, text=True, timeout=120,
         )
-        assert done.returncode == 1
-        assert expected in done.stderr
+        assert done.returncode == status, done.stderr
+        assert expected in done.stderr + done.stdout
         assert "Traceback" not in done.stderr
 
 

@@ -30,6 +30,14 @@ def test_a_packed_file_is_unpacked(tmp_path: Path) -> None:
     assert [seed.url for seed in read_seeds(str(path))] == ["https://a.edu/"]
 
 
+@pytest.mark.parametrize("packed", [gzip.compress(b"https://a.edu/\n" * 99)[:-9], b"https://a.edu/\n"])
+def test_a_broken_packed_file_is_named(tmp_path: Path, packed: bytes) -> None:
+    path = tmp_path / "seeds.txt.gz"
+    path.write_bytes(packed)
+    with pytest.raises(ValueError, match=r"seeds\.txt\.gz is no whole gzip file"):
+        list(read_seeds(str(path)))
+
+
 def test_a_comma_list_of_urls_keeps_commas_of_urls() -> None:
     seeds = read_seeds("https://a.edu/x,y, http://b.edu/")
     assert [seed.url for seed in seeds] == ["https://a.edu/x,y", "http://b.edu/"]
