@@ -14,6 +14,7 @@ The last line is {"name": "frontier", "figures": {...}}.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import random
 import resource
@@ -33,6 +34,7 @@ from crawlerproj.frontier.frontier import Frontier
 from crawlerproj.frontier.limits import Limits
 from crawlerproj.frontier.prioritiser import Prioritiser
 from crawlerproj.items import Candidate
+from crawlerproj.settings import GC_THRESHOLD
 from crawlerproj.storage.embedded import EmbeddedStorage
 from crawlerproj.urls.hosts import host_of
 
@@ -269,6 +271,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.part:
         place = Path(tempfile.mkdtemp(prefix="frontier-bench-", dir=options.directory))
+        gc.set_threshold(GC_THRESHOLD, 20, 20)  # as a crawl does
         try:
             print(json.dumps(PARTS[options.part](place)))
         finally:

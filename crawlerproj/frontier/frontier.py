@@ -197,7 +197,9 @@ class Frontier:
             if not head:
                 queue.stale = False
                 try:
-                    found = self.storage.read_run(queue.host, _HEAD + len(queue.drawn))
+                    # No more than its quantum lets it draw: of most hosts little is queued, at several levels.
+                    wanted = max(1, min(_HEAD, self.limits.quantum - queue.taken))
+                    found = self.storage.read_run(queue.host, wanted + len(queue.drawn))
                 except Pause:
                     self._schedule(queue)
                     raise

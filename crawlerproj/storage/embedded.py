@@ -10,7 +10,6 @@ from __future__ import annotations
 import heapq
 import shutil
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -36,11 +35,12 @@ from crawlerproj.storage.layout import (
     table_key,
     whole_milliseconds,
 )
-from crawlerproj.storage.recent_keys import RecentKeys
+from crawlerproj.storage.recent import RecentKeys, RecentRows
 
 __all__ = ["EmbeddedStorage", "Group", "StorageError", "open_storage"]
 
 _QUEUED = b"q"
+_ELSEWHERE = HostRecord("")  # not among the recent records: to be read
 
 
 class Group:
@@ -92,8 +92,7 @@ class EmbeddedStorage:
         self.held: Container[bytes] = frozenset()
         self._group = Group()
         self._landing: Group | None = None
-        self._records: OrderedDict[bytes, HostRecord | None] = OrderedDict()
-        self._hosts_cached = hosts_cached
+        self._records: RecentRows[HostRecord] = RecentRows(hosts_cached)
         self._recent = RecentKeys(recent_keys)
         self._absent: set[bytes] = set()  # the last answer of `unseen`: true until something is offered
         self._nothing_between: dict[int, tuple[int, int]] = {}  # rank -> an empty stretch of its front queue
@@ -201,18 +200,15 @@ class EmbeddedStorage:
         return record if record is not None and (record.levels or record.wake) else None
 
     def _record(self, host: bytes) -> HostRecord | None:
-        records = self._records
-        if host in records:
-            records.move_to_end(host)
-            return records[host]
+        record = self._records.get(host, _ELSEWHERE)
+        if record is not _ELSEWHERE:
+            return record
         for group in (self._group, self._landing):  # pinned until the group has landed
             if group is not None and host in group.hosts:
                 return group.hosts[host]
         data = self._family["host"].get(host)
         record = decode_host(data) if data is not None else None
-        records[host] = record
-        if len(records) > self._hosts_cached:
-            records.popitem(last=False)
+        self._records.put(host, record)
         return record
 
     def _load(self, hosts: list[bytes]) -> None:
@@ -221,9 +217,7 @@ class EmbeddedStorage:
                    and (self._landing is None or host not in self._landing.hosts)]
         if missing:
             for host, data in zip(missing, self._family["host"][missing], strict=True):
-                self._records[host] = decode_host(data) if data is not None else None
-            while len(self._records) > self._hosts_cached:
-                self._records.popitem(last=False)
+                self._records.put(host, decode_host(data) if data is not None else None)
 
     def _change(self, host: bytes, name: str) -> HostRecord:
         group = self._group
@@ -232,7 +226,7 @@ class EmbeddedStorage:
             record = self._record(host)
             if record is None:
                 record = HostRecord(name)
-                self._records[host] = record
+                self._records.put(host, record)
             group.hosts[host] = record
         if name and not record.name:
             record.name = name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from scrapy_redis.connection import get_redis_from_settings  # type: ignore[impo
 from crawlerproj.storage.interface import Pause, StorageError
 from crawlerproj.storage.redis.cluster import line_to
 from crawlerproj.storage.redis.engine import RedisStorage
+from crawlerproj.storage.redis.line import RETRY_SECONDS
 
 FORMAT_VERSION = 1
 
@@ -43,7 +45,7 @@ def agree(client: Any, crawl: str, *, spelling: str, software: str, partitions: 
         [found] = line.commands(
             ("HMGET", key, "version", "spelling", "hash_seed", "partitions", "table_slices", "regions"))
     except Pause as error:
-        raise StorageError(f"{error} (STORAGE, REDIS_URL)") from error
+        raise _cannot_open(error) from error
     finally:
         line.close()
     if int(found[0]) != FORMAT_VERSION:
@@ -65,7 +67,7 @@ def never_restarted(client: Any, crawl: str) -> bool:
         line.connect()
         [known] = line.commands(("HGET", f"{crawl}:format", "run_id"))
     except Pause as error:
-        raise StorageError(f"{error} (STORAGE, REDIS_URL)") from error
+        raise _cannot_open(error) from error
     finally:
         line.close()
     return known is not None and bytes(known) == line.run_id
@@ -78,4 +80,27 @@ def open_redis(client: Any, crawl: str, worker: str, *, partitions: int, table_s
         return RedisStorage(client, crawl, worker, partitions=partitions, table_slices=table_slices,
                             partition_of=partition_of, **options)
     except Pause as error:
-        raise StorageError(f"{error} (STORAGE, REDIS_URL)") from error
+        raise _cannot_open(error) from error
+
+
+def await_server(client: Any, seconds: float, told: Callable[[str], None]) -> None:
+    """Gives a server that is away, or reads its log, so much time; says once that it is waited for."""
+    line, deadline, said = line_to(client), time.monotonic() + seconds, False
+    while True:
+        try:
+            line.connect()
+            break
+        except Pause as pause:
+            if time.monotonic() >= deadline:
+                break  # whoever needs the server says what is wrong
+            if not said:
+                told(str(pause))
+                said = True
+        time.sleep(RETRY_SECONDS)
+    line.close()
+
+
+def _cannot_open(pause: Pause) -> StorageError:
+    """Who has not begun does not wait: a wrong address is the likeliest reason."""
+    what = str(pause).partition(": the crawl waits")[0]
+    return StorageError(f"{what}: see that it runs and that STORAGE (or REDIS_URL) names it")
