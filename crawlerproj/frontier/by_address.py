@@ -104,7 +104,7 @@ class AddressFrontier(Frontier):
                 self._clocks = {each: known for each, known in self._clocks.items()
                                 if known.holder or known.has_turn}
             contact = self.storage.contact(_key(address)) or Contact()
-            clock = self._clocks[address] = _Clock(contact, self._ready_at(contact, now))
+            clock = self._clocks[address] = _Clock(contact, self._contacts.ready_at(contact, now))
         return clock
 
 

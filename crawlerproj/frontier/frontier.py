@@ -15,18 +15,19 @@ Source: Heydon and Najork, "Mercator: a scalable, extensible web crawler" (1999)
 
 from __future__ import annotations
 
-import heapq
 import random
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from crawlerproj.frontier.back_queues import BackQueue, Ticket
+from crawlerproj.frontier.contacts import Contacts
 from crawlerproj.frontier.front_queues import FrontQueues
+from crawlerproj.frontier.heap import DueHeap
 from crawlerproj.frontier.limits import Limits
 from crawlerproj.frontier.suspects import Suspects
 from crawlerproj.frontier.why import why
 from crawlerproj.items import Candidate
-from crawlerproj.storage.interface import NEVER, Contact, Offer, Pause, Settlement, Storage
+from crawlerproj.storage.interface import NEVER, Offer, Pause, Settlement, Storage
 
 if TYPE_CHECKING:
     from crawlerproj.frontier.partitions import PartitionedFronts
@@ -46,16 +47,15 @@ class Frontier:
         self.limits = limits
         self.key_of, self._group_of, self._priority_of = key_of, group_of, priority_of
         self._offset = wall - now
-        self._opened_wall = wall
         self._fronts = fronts or FrontQueues(storage, limits.queues, limits.bias, rng)
         self._shared = fronts is not None
         self._may_contact = may_contact
+        self._contacts = Contacts(storage, limits, wall, self._offset, may_contact)
         self._paused_until = 0.0
         self._undrawn: bytes | None = None
         self.orphans: dict[bytes, set[tuple[int, int]]] = {}  # in hand when their partition was lost
         self.back: dict[bytes, BackQueue] = {}
-        self._heap: list[tuple[float, int, bytes]] = []
-        self._token = 0
+        self._heap = DueHeap(self.back)
         self.in_hand = 0
         self.holding = 0
         self.suspects = Suspects(now)
@@ -99,18 +99,13 @@ class Frontier:
         while len(self.back) < self.limits.back_queues_min and self._promote(now):
             pass
         while True:
-            heap = self._heap
-            while heap and heap[0][0] <= now:
-                _, token, host = heapq.heappop(heap)
-                queue = self.back.get(host)
-                if queue is not None and queue.token == token:
-                    queue.token = 0
-                    if self._may_contact is not None and not self._may_contact(host):
-                        self._schedule(queue, now + _PAUSE_SECONDS)  # the lease has run out, or soon will
-                        continue
-                    ticket = self._draw(queue, now)
-                    if ticket is not None:
-                        return ticket
+            while (queue := self._heap.pop(now)) is not None:
+                if self._may_contact is not None and not self._may_contact(queue.host):
+                    self._heap.schedule(queue, now + _PAUSE_SECONDS)  # the lease has run out, or soon will
+                    continue
+                ticket = self._draw(queue, now)
+                if ticket is not None:
+                    return ticket
             # Nobody is due: politeness alone must not starve the downloader, so one more host gets a queue.
             if len(self.back) < self.limits.back_queues_max and self._promote(now):
                 continue
@@ -125,14 +120,7 @@ class Frontier:
 
     def next_due(self) -> float | None:
         """When the next host is due, None if none is scheduled."""
-        heap = self._heap
-        while heap:
-            _, token, host = heap[0]
-            queue = self.back.get(host)
-            if queue is not None and queue.token == token:
-                break
-            heapq.heappop(heap)
-        due = heap[0][0] if heap else None
+        due = self._heap.next_due()
         if self._next_wake != NEVER:
             wake = self._next_wake - self._offset
             due = wake if due is None else min(due, wake)
@@ -150,32 +138,15 @@ class Frontier:
             record = self.storage.host(host)
             if record is None or host in self.back:
                 return True
-            contact = self.storage.contact(host) or Contact()
+            contact = self._contacts.load(host)
         except Pause:
             self._undrawn = host  # its turn comes again
             raise
-        queue = BackQueue(host, record.name, contact, self._ready_at(contact, now))
+        queue = BackQueue(host, record.name, contact, self._contacts.ready_at(contact, now))
         queue.suspects = dict(contact.unsettled)
         self.back[host] = queue
-        self._schedule(queue)
+        self._heap.schedule(queue)
         return True
-
-    def _ready_at(self, contact: Contact, now: float) -> float:
-        """When a host may be contacted, from its last contact on record."""
-        limits = self.limits
-        ready = contact.ready_at
-        if contact.started and not contact.ended:
-            # The process died during this contact. It ended at the latest when it would have timed out.
-            ended = min(self._opened_wall, contact.started + limits.fetch_timeout)
-            longest = max(0.0, ended - contact.started)
-            delay = max(min(limits.delay_factor * longest, limits.delay_maximum), limits.delay_minimum)
-            ready = max(ended, contact.started) + max(delay, contact.delay)
-        return min(max(ready - self._offset, now), now + max(limits.ready_maximum, contact.delay))
-
-    def _schedule(self, queue: BackQueue, not_before: float = 0.0) -> None:
-        self._token += 1
-        queue.token = self._token
-        heapq.heappush(self._heap, (max(queue.ready_at, not_before), self._token, queue.host))
 
     def _remaining(self, queue: BackQueue) -> int:
         record = self.storage.host(queue.host)
@@ -197,11 +168,11 @@ class Frontier:
             if not head:
                 queue.stale = False
                 try:
-                    # No more than its quantum lets it draw: of most hosts little is queued, at several levels.
+                    # No more than its quantum lets it draw: little is queued of most hosts, at several levels.
                     wanted = max(1, min(_HEAD, self.limits.quantum - queue.taken))
                     found = self.storage.read_run(queue.host, wanted + len(queue.drawn))
                 except Pause:
-                    self._schedule(queue)
+                    self._heap.schedule(queue)
                     raise
                 head.extend(entry for entry in found if (entry.rank, entry.seq) not in queue.drawn)
                 if not head:
@@ -254,7 +225,7 @@ class Frontier:
             queue.hand = None
         self.in_hand -= 1
         ticket.settled = True
-        self._clear_contact(queue, ticket.key)
+        self._contacts.clear(queue, ticket.key)
         self._forget_suspect(ticket)
         self._leave_or_sleep(queue)
 
@@ -277,13 +248,9 @@ class Frontier:
         queue = self.back[ticket.host]
         queue.busy, queue.hand = True, None
         queue.taken += 1
-        contact = queue.contact
-        before = contact.started, contact.ended
-        contact.started, contact.ended = now + self._offset, 0.0
         try:
-            self._write_contact(queue)
+            self._contacts.begun(queue, now)
         except Pause:
-            contact.started, contact.ended = before
             queue.busy, queue.taken = False, queue.taken - 1
             self._paused_until = now + _PAUSE_SECONDS
             self.put_back(ticket)
@@ -295,37 +262,16 @@ class Frontier:
         if host in self.orphans:
             return
         queue = self.back[host]
-        contact = queue.contact
         queue.busy, queue.hand = False, None
         queue.ready_at = now + delay
-        contact.ended = now + self._offset
-        contact.ready_at = contact.ended + delay
-        contact.delay = delay
-        contact.failures = failures
-        contact.crawl_delay = crawl_delay
-        self._write_contact(queue)
+        self._contacts.ended(queue, now, delay, failures, crawl_delay)
         if queue.taken >= self.limits.quantum and not self._fronts.exhausted:
             queue.leaving = True
         self._leave_or_sleep(queue)
 
-    def _write_contact(self, queue: BackQueue) -> None:
-        """Writes the contact with every URL a death of the process would now count against."""
-        queue.contact.unsettled = [*queue.unsettled.values(), *queue.suspects.items()]
-        self.storage.put_contact(queue.host, queue.contact)
-
-    def _clear_contact(self, queue: BackQueue, key: bytes) -> None:
-        """The URL is out of hand: a death of the process from now on is not its doing."""
-        if any(named == key for named, _ in queue.contact.unsettled):
-            self._write_contact(queue)
-
     def blame(self, host: bytes, failures: int) -> None:
         """Adds to the failures on a host's record, or takes from them."""
-        queue = self.back.get(host)
-        if queue is not None:
-            queue.contact.failures = max(0, queue.contact.failures + failures)
-        elif (self._may_contact is None or self._may_contact(host)) and (found := self.storage.contact(host)):
-            found.failures = max(0, found.failures + failures)
-            self.storage.put_contact(host, found)
+        self._contacts.blame(host, self.back.get(host), failures)
 
     def failures(self, host: bytes) -> int:
         queue = self.back.get(host)
@@ -358,7 +304,7 @@ class Frontier:
         if ticket.suspect or kind == "retry":
             # The others do not come back, unless their group is lost: then one death counts too many.
             # A third write for every page would be dear.
-            self._clear_contact(queue, ticket.key)
+            self._contacts.clear(queue, ticket.key)
         self._leave_or_sleep(queue)
 
     def _leave_or_sleep(self, queue: BackQueue, readable: bool = True) -> None:
@@ -384,7 +330,7 @@ class Frontier:
         if queue.leaving or queue.park is not None or queue.token:
             return
         if readable and self._remaining(queue) > 0:
-            self._schedule(queue)
+            self._heap.schedule(queue)
 
     def _drop(self, queue: BackQueue) -> None:
         queue.token = 0
@@ -441,6 +387,13 @@ class Frontier:
                 break
             self.storage.wake(host)
         self._next_wake = next_wake  # a Pause leaves it due
+
+    # --- shared storage: see `partitions` ---------------------------------------------------
+
+    def adopted(self, wall: float) -> None:
+        """A partition came: contacts of its hosts without an end have ended by now, some may be parked."""
+        self._contacts.opened_wall = wall
+        self._next_wake = min(self._next_wake, wall)  # `take` looks
 
     def lost(self, ticket: Ticket) -> bool:
         """Did the ticket's partition go to another worker while it was in hand?"""

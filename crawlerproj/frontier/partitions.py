@@ -152,9 +152,7 @@ class Partitions:
         self.owned.add(partition)
         self.draining.discard(partition)
         self._fronts.adopt(partition)
-        # Contacts of its hosts that have no end had ended by now; some hosts may be parked: `take` looks.
-        self._frontier._opened_wall = wall
-        self._frontier._next_wake = min(self._frontier._next_wake, wall)
+        self._frontier.adopted(wall)
         return True
 
     def drain(self, partition: int) -> None:
