@@ -168,7 +168,7 @@ class Frontier:
             if not head:
                 queue.stale = False
                 try:
-                    # No more than its quantum lets it draw: little is queued of most hosts, at several levels.
+                    # No more than its quantum lets it draw: most hosts have little, at several levels.
                     wanted = max(1, min(_HEAD, self.limits.quantum - queue.taken))
                     found = self.storage.read_run(queue.host, wanted + len(queue.drawn))
                 except Pause:

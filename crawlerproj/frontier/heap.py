@@ -8,7 +8,7 @@ from crawlerproj.frontier.back_queues import BackQueue
 
 
 class DueHeap:
-    """Hosts by their ready times. A place is stale, and passed over, if its queue has another token by now."""
+    """Hosts by their ready times. A place whose queue has another token by now is stale."""
 
     def __init__(self, back: dict[bytes, BackQueue]) -> None:
         self._back = back
