@@ -63,7 +63,7 @@ COMMIT_SYNC = True  # False: a power cut (not kill -9) may cost the last seconds
 CRAWLER_CONTACT = ""  # URL or mail address in the user agent, for whoever reads the server's log
 USER_AGENT = ""  # empty: crawlerproj/<version> (+<contact>)
 ROBOTS_USER_AGENT = "crawlerproj"  # the name robots.txt files call us by
-ROBOTS_CACHE_SIZE = 10_000  # hosts in memory; all are kept on disk
+ROBOTS_CACHE_SIZE = 10_000  # hosts in memory, 18 kB each on average; all are kept on disk
 ROBOTS_MAX_AGE = 86_400  # seconds; RFC 9309 says a day at most
 ROBOTS_MAX_REDIRECTS = 5  # RFC 9309 says at least five
 ROBOTSTXT_OBEY = False  # Scrapy's own would fetch robots.txt past the frontier; ours always obeys
@@ -72,45 +72,50 @@ DELAY_FACTOR = 10  # times the last fetch time
 DELAY_MINIMUM = 2  # seconds between the end of a fetch and the next one from the same host
 DELAY_MAXIMUM = 300  # seconds; bounds the factor's term only
 CRAWL_DELAY_MAXIMUM = 300  # seconds; a host that asks for more is parked for that long, not shortened
-POLITENESS_GROUP = "host"  # what shares one clock: host, domain, ip (one worker only), or a file of named groups
+POLITENESS_GROUP = "host"  # shares one clock and connection: host, domain, ip (one worker), a file of groups
 BACKOFF_BASE = 30  # seconds after the first failure of a host, doubled with each further one
-BACKOFF_MAXIMUM = 3_600  # seconds
+BACKOFF_MAXIMUM = 3_600  # seconds; a host that is back again is found within the hour
 HOST_FAILURES_MAXIMUM = 720  # failures in a row (a month at the longest back-off): then its URLs are given up
 
-DNS_SERVERS: list[str] = []  # address[:port]; empty: the system's
+DNS_SERVERS: list[str] = []  # address[:port]; empty: the system's. /etc/hosts comes before either
 DNS_ATTEMPTS = 5  # questions for one name, Mercator's schedule: waits grow from the first to the last
-DNS_FIRST_WAIT = 1  # seconds
-DNS_LAST_WAIT = 90  # seconds
+DNS_FIRST_WAIT = 1  # seconds; most names answer within it
+DNS_LAST_WAIT = 90  # seconds; some take so long, and nobody else waits for them
 DNS_MIN_TTL = 60  # seconds; shorter ones would have us ask all the time
-DNS_MAX_TTL = 86_400  # seconds
-DNS_NEGATIVE_TTL = 30  # seconds a failure is remembered
+DNS_MAX_TTL = 86_400  # seconds; a host that moves is found again within a day
+DNS_NEGATIVE_TTL = 30  # seconds a failure is remembered; short, since it is often mended soon
 DNS_STALE_SECONDS = 3_600  # an older answer serves while it is asked for again
-DNS_CACHE_SIZE = 100_000  # hosts
+DNS_CACHE_SIZE = 100_000  # hosts in memory; all are kept on disk
 DNS_CONCURRENCY = 1_000  # names being looked up ahead of their fetch, which take no fetch's place
 FETCH_PRIVATE_ADDRESSES = False  # True lets a web page send the crawler into your own network
 DOWNLOAD_HANDLERS = {
     "http": "crawlerproj.fetch.curl_handler.CurlDownloadHandler",
     "https": "crawlerproj.fetch.curl_handler.CurlDownloadHandler",
 }
-FETCH_CONNECT_TIMEOUT = 10  # seconds for TCP and TLS
-FETCH_FIRST_BYTE_TIMEOUT = 30  # seconds
+# Scrapy's has file, ftp and s3: a spider that follows a link as it stands would read this machine's files.
+DOWNLOAD_HANDLERS_BASE = {
+    **DOWNLOAD_HANDLERS,
+    "data": "scrapy.core.downloader.handlers.datauri.DataURIDownloadHandler",
+}
+FETCH_CONNECT_TIMEOUT = 10  # seconds for TCP and TLS; a server that takes longer is down or overloaded
+FETCH_FIRST_BYTE_TIMEOUT = 30  # seconds from the start; some pages are computed for long, few for longer
 FETCH_SLOW_AFTER = 3  # seconds; a slower transfer gives its place away (at most 4 x CONCURRENT_REQUESTS)
-FETCH_LOW_SPEED_BYTES = 64  # bytes a second; slower than this for so many seconds is given up
-FETCH_LOW_SPEED_SECONDS = 30
-HEADERS_MAXSIZE = 65_536  # bytes of a response's header section
-HEADERS_MAXCOUNT = 500  # lines of it
-FETCH_KEEPALIVE = True
-FETCH_HTTP2 = True
-FETCH_IDLE_SECONDS = 15  # an idle connection is not used again after this
-FETCH_MAX_IDLE_CONNECTIONS = 256
-FETCH_MAX_IDLE_HANDLES = 256
-FETCH_CA_FILE = ""  # certificate authorities; empty: the system's
+FETCH_LOW_SPEED_BYTES = 64  # bytes a second; a modem is faster: who drips means ill, or is broken
+FETCH_LOW_SPEED_SECONDS = 30  # a transfer below that speed for so long is given up
+HEADERS_MAXSIZE = 65_536  # bytes of a response's header section; far above what pages have
+HEADERS_MAXCOUNT = 500  # lines of it; each costs objects beyond its bytes
+FETCH_KEEPALIVE = True  # a host's next page comes on the same connection: no new handshakes
+FETCH_HTTP2 = True  # where a TLS server offers it; one request at a time all the same
+FETCH_IDLE_SECONDS = 15  # an idle connection is not used again after this: servers close it about then
+FETCH_MAX_IDLE_CONNECTIONS = 256  # of each scheme; each holds a descriptor here and a place at the server
+FETCH_MAX_IDLE_HANDLES = 256  # libcurl handles kept for the next fetch; making one costs as much as using it
+FETCH_CA_FILE = ""  # certificate authorities, a PEM file; empty: the system's
 DOWNLOAD_VERIFY_CERTIFICATES = False  # as Scrapy: a crawl reads public pages, and certificates lapse
 CONCURRENT_REQUESTS = 128  # fetches at once, each from another host
 DOWNLOAD_DELAY = 0  # the frontier decides; Scrapy's own slots are not used
-DOWNLOAD_TIMEOUT = 60  # seconds for a whole fetch
-DOWNLOAD_MAXSIZE = 10_000_000  # bytes; longer bodies are cut and marked as truncated
-DOWNLOAD_WARNSIZE = 0
+DOWNLOAD_TIMEOUT = 60  # seconds for a whole fetch, whatever comes meanwhile
+DOWNLOAD_MAXSIZE = 10_000_000  # bytes as sent, beyond which a body is cut and marked; unpacked: ignored
+DOWNLOAD_WARNSIZE = 0  # no warning: what is too long is cut
 DOWNLOAD_FAIL_ON_DATALOSS = False  # a cut body is a document too, marked as truncated
 RETRY_HTTP_CODES = [500, 502, 503, 504, 522, 524, 408, 429]
 REDIRECT_MAX_TIMES = 10  # hops; each is a fetch of its own host, in its turn

@@ -51,7 +51,8 @@ class Place:
 async def crawl(directory: Path, names: list[str], **settings: Any) -> Place:
     place = Place()
     place.names = names
-    async with dns_server({name: ["127.0.0.1"] for name in names}) as (_, dns), raw_server(place) as place.port:
+    table = {name: ["127.0.0.1"] for name in names}
+    async with dns_server(table) as (_, dns), raw_server(place) as place.port:
         crawler = make_crawler(
             WebSpider, directory, DNS_SERVERS=[dns], CONTENT_SEEN="off", URL_TRAPS=False,
             DELAY_MINIMUM=0.05, DOWNLOAD_TIMEOUT=20, **settings,

@@ -1,6 +1,9 @@
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from protego import Protego
 
 from crawlerproj.fetch.robots import TEXT_MAX_BYTES, RobotsCache, RobotsRules
 from crawlerproj.fetch.robots_fetch import RobotsFetch, authority_of
@@ -89,6 +92,43 @@ def test_sitemaps_are_listed_once_each() -> None:
 )  # fmt: skip
 def test_a_shorter_max_age_is_honoured(header: str | None, seconds: float) -> None:
     assert rules(cache_control=header).expires_at == 1000 + seconds
+
+
+def test_many_names_before_many_rules_cost_no_more_than_one() -> None:
+    names = b"".join(b"User-agent: bot%d\n" % n for n in range(9_000))
+    ours = b"User-agent: OurBot # us\n"
+    paths = b"".join(b"Disallow: /%d\n" % n for n in range(9_000))
+    tracemalloc.start()
+    found = rules(names + ours + names + paths)
+    assert not found.allowed("http://a.test/17")
+    assert found.allowed("http://a.test/x")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50_000_000  # a copy for each name would take 10 GB
+
+
+_NAMES = ["*", "ourbot", "OURBOT/2", "our", "ourbot*", "*bot", "bot", "x", "y*", "our-bot", "|"]
+_LINES = st.one_of(
+    st.builds(
+        "{}{}".format,
+        st.sampled_from(["User-agent: ", "useragent ", " user agent:", "USER AGENT "]),
+        st.sampled_from(_NAMES),
+    ),
+    st.sampled_from(
+        ["Disallow: /a", "Allow: /a/b", "Disallow: /", "disallow:", "Crawl-delay: 5", "", "# User-agent: *",
+         "Sitemap: http://a.test/s", "hello", "Noindex: /", "Host: x", "User-agent:", "User-agent"],
+    ),
+)  # fmt: skip
+
+
+@given(st.lists(_LINES, max_size=12), st.sampled_from(["\n", "\r\n", "\r", "\x0b"]))
+def test_the_names_of_others_do_not_matter(lines: list[str], end: str) -> None:
+    text = end.join(lines)
+    whole, found = Protego.parse(text), rules(text.encode())
+    for path in ("/", "/a", "/a/b", "/c"):
+        assert found.allowed("http://a.test" + path) == whole.can_fetch("http://a.test" + path, "ourbot")
+    assert found.crawl_delay == (whole.crawl_delay("ourbot") or 0)
+    assert found.sitemaps == list(dict.fromkeys(whole.sitemaps))
 
 
 @given(st.binary(max_size=300), st.sampled_from([200, 404, 503]))
