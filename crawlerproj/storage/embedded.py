@@ -7,7 +7,6 @@ power cut and runs without the GIL.
 
 from __future__ import annotations
 
-import heapq
 import shutil
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -16,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import msgpack
-from rocksdict import Rdict, ReadOptions, WriteBatch
+from rocksdict import Rdict, ReadOptions
 
 from crawlerproj.faults import fault
+from crawlerproj.storage.embedded_groups import Group, Groups
+from crawlerproj.storage.embedded_hosts import HostRows
 from crawlerproj.storage.embedded_options import database_options
 from crawlerproj.storage.interface import Contact, Entry, HostRecord, Offer, Settlement, StorageError
 from crawlerproj.storage.layout import (
@@ -27,39 +28,15 @@ from crawlerproj.storage.layout import (
     FRONT,
     RUN,
     decode_contact,
-    decode_host,
     encode_contact,
     encode_host,
-    parked_key,
-    parked_pair,
     table_key,
-    whole_milliseconds,
 )
-from crawlerproj.storage.recent import RecentKeys, RecentRows
+from crawlerproj.storage.recent import RecentKeys
 
 __all__ = ["EmbeddedStorage", "Group", "StorageError", "open_storage"]
 
 _QUEUED = b"q"
-_ELSEWHERE = HostRecord("")  # not among the recent records: to be read
-
-
-class Group:
-    """What one commit will write."""
-
-    __slots__ = ("batch", "bytes", "hosts", "keys", "next_seq", "pages", "rows", "settled")
-
-    def __init__(self) -> None:
-        self.batch = WriteBatch(raw_mode=True)
-        self.keys: dict[bytes, bytes] = {}  # url key -> its state, as this group leaves it
-        self.hosts: dict[bytes, HostRecord] = {}
-        self.rows: dict[bytes, bytes | None] = {}  # of tables; None = deleted
-        self.settled: list[tuple[bytes, int, int]] = []
-        self.pages = 0
-        self.bytes = 0
-        self.next_seq = 0  # all it writes lies below
-
-    def __bool__(self) -> bool:
-        return bool(self.keys or self.hosts or self.rows)
 
 
 class EmbeddedStorage:
@@ -84,15 +61,13 @@ class EmbeddedStorage:
         self._family: dict[str, Any] = {name: self._db.get_column_family(name) for name in FAMILIES}
         self._seen = self._family["seen"]
         state = self._meta()
-        self._next_seq: int = state.get("seq", 1)
-        self._landed_seq = self._next_seq  # all that can be read lies below
+        self._groups = Groups(state.get("seq", 1))
+        self._landed_seq = self._groups.next_seq  # all that can be read lies below
         self.front_marks: dict[int, int] = state.get("front_marks", {})
         self.file_lengths: dict[str, int] = state.get("file_lengths", {})
         self.counts: dict[str, int] = state.get("counts", {})
         self.held: Container[bytes] = frozenset()
-        self._group = Group()
-        self._landing: Group | None = None
-        self._records: RecentRows[HostRecord] = RecentRows(hosts_cached)
+        self._hosts = HostRows(self._groups, self._family, self._handle, hosts_cached)
         self._recent = RecentKeys(recent_keys)
         self._absent: set[bytes] = set()  # the last answer of `unseen`: true until something is offered
         self._nothing_between: dict[int, tuple[int, int]] = {}  # rank -> an empty stretch of its front queue
@@ -113,9 +88,9 @@ class EmbeddedStorage:
         return new
 
     def unseen(self, keys: Sequence[bytes]) -> set[bytes]:
-        unknown = self._recent.without(keys).difference(self._group.keys)
-        if self._landing is not None:
-            unknown = unknown.difference(self._landing.keys)
+        unknown = self._recent.without(keys)
+        for group in self._groups.uncommitted():
+            unknown = unknown.difference(group.keys)
         if unknown:
             asked = list(unknown)
             absent = {key for key, state in zip(asked, self._seen[asked], strict=True) if state is None}
@@ -126,12 +101,11 @@ class EmbeddedStorage:
         return set(absent)
 
     def _enqueue(self, offer: Offer) -> None:
-        group, seq = self._group, self._next_seq
-        self._next_seq = seq + 1
+        group, seq = self._groups.open, self._groups.take_seq()
         group.keys[offer.key] = _QUEUED
         group.batch.put(RUN.pack(offer.host, offer.rank, seq), offer.candidate, self._handle["run"])
         group.bytes += len(offer.candidate)
-        record = self._change(offer.host, offer.name)
+        record = self._hosts.change(offer.host, offer.name)
         level = record.levels.get(offer.rank)
         if level is None:
             record.levels[offer.rank] = [1, seq]
@@ -140,23 +114,11 @@ class EmbeddedStorage:
         if record.wake:
             return
         if record.front is None or (offer.rank < record.front[0] and offer.host not in self.held):
-            self._put_front(offer.host, record, offer.rank)
-
-    def _put_front(self, host: bytes, record: HostRecord, rank: int) -> None:
-        self._delete_front(record)
-        seq = self._next_seq
-        self._next_seq = seq + 1
-        record.front = (rank, seq)
-        self._group.batch.put(FRONT.pack(rank, seq), host, self._handle["front"])
-
-    def _delete_front(self, record: HostRecord) -> None:
-        if record.front is not None:
-            self._group.batch.delete(FRONT.pack(*record.front), self._handle["front"])
-            record.front = None
+            self._hosts.put_front(offer.host, record, offer.rank)
 
     def known(self, key: bytes) -> bytes | None:
-        for group in (self._group, self._landing):
-            if group is not None and key in group.keys:
+        for group in self._groups.uncommitted():
+            if key in group.keys:
                 return group.keys[key]
         state: bytes | None = self._seen.get(key)
         return state
@@ -168,8 +130,8 @@ class EmbeddedStorage:
 
     def settle(self, settlement: Settlement) -> None:
         key, host, rank, seq, kind, outcome, low, candidate, _ = settlement
-        group = self._group
-        record = self._change(host, "")
+        group = self._groups.open
+        record = self._hosts.change(host)
         level = record.levels[rank]
         group.batch.delete(RUN.pack(host, rank, seq), self._handle["run"])
         group.settled.append((host, rank, seq))
@@ -177,8 +139,7 @@ class EmbeddedStorage:
         level[0] -= 1
         level[1] = max(level[1], low)
         if kind == "retry":
-            seq = self._next_seq
-            self._next_seq = seq + 1
+            seq = self._groups.take_seq()
             group.batch.put(RUN.pack(host, rank, seq), candidate, self._handle["run"])
             group.bytes += len(candidate)
             if not level[0]:
@@ -191,84 +152,30 @@ class EmbeddedStorage:
         if not level[0]:
             del record.levels[rank]
         if not record.levels:
-            self._delete_front(record)
+            self._hosts.delete_front(record)
 
     # --- hosts ------------------------------------------------------------------------------
 
     def host(self, host: bytes) -> HostRecord | None:
-        record = self._record(host)
+        record = self._hosts.record(host)
         return record if record is not None and (record.levels or record.wake) else None
 
-    def _record(self, host: bytes) -> HostRecord | None:
-        record = self._records.get(host, _ELSEWHERE)
-        if record is not _ELSEWHERE:
-            return record
-        for group in (self._group, self._landing):  # pinned until the group has landed
-            if group is not None and host in group.hosts:
-                return group.hosts[host]
-        data = self._family["host"].get(host)
-        record = decode_host(data) if data is not None else None
-        self._records.put(host, record)
-        return record
-
-    def _load(self, hosts: list[bytes]) -> None:
-        """Reads the records of hosts that will be asked for soon: together they cost less."""
-        missing = [host for host in hosts if host not in self._records and host not in self._group.hosts
-                   and (self._landing is None or host not in self._landing.hosts)]
-        if missing:
-            for host, data in zip(missing, self._family["host"][missing], strict=True):
-                self._records.put(host, decode_host(data) if data is not None else None)
-
-    def _change(self, host: bytes, name: str) -> HostRecord:
-        group = self._group
-        record = group.hosts.get(host)
-        if record is None:
-            record = self._record(host)
-            if record is None:
-                record = HostRecord(name)
-                self._records.put(host, record)
-            group.hosts[host] = record
-        if name and not record.name:
-            record.name = name
-        return record
-
     def requeue(self, host: bytes) -> None:
-        record = self._change(host, "")
-        best = record.best
-        if best is None or record.wake:
-            self._delete_front(record)
-        else:
-            self._put_front(host, record, best)
+        self._hosts.requeue(host)
 
     def park(self, host: bytes, wake: float, reason: str, name: str = "") -> None:
-        record = self._change(host, name)
-        self._delete_front(record)
-        self._delete_parked(host, record)
-        record.wake, record.reason = whole_milliseconds(wake), reason
-        self._group.batch.put(parked_key(record.wake, host), reason.encode(), self._handle["parked"])
+        self._hosts.park(host, wake, reason, name)
 
     def wake(self, host: bytes) -> None:
-        record = self._change(host, "")
-        self._delete_parked(host, record)
-        record.wake, record.reason = 0.0, ""
-        best = record.best
-        if best is not None and record.front is None:
-            self._put_front(host, record, best)
-
-    def _delete_parked(self, host: bytes, record: HostRecord) -> None:
-        if record.wake:
-            self._group.batch.delete(parked_key(record.wake, host), self._handle["parked"])
+        self._hosts.wake(host)
 
     def parked(self) -> Iterator[tuple[float, bytes]]:
-        dirty = {**(self._landing.hosts if self._landing else {}), **self._group.hosts}
-        uncommitted = sorted((record.wake, host) for host, record in dirty.items() if record.wake)
-        rows = map(parked_pair, self._family["parked"].keys())
-        yield from heapq.merge(uncommitted, (row for row in rows if row[1] not in dirty))
+        return self._hosts.parked()
 
     # --- reading ----------------------------------------------------------------------------
 
     def read_run(self, host: bytes, limit: int) -> list[Entry]:
-        record = self._record(host)
+        record = self._hosts.record(host)
         if record is None:
             return []
         entries: list[Entry] = []
@@ -307,7 +214,7 @@ class EmbeddedStorage:
         options.set_iterate_upper_bound(FRONT.pack(rank + 1, 0))
         pairs = self._family["front"].items(from_key=FRONT.pack(rank, start), read_opt=options)
         found = [(FRONT.unpack(key)[1], host) for key, host in islice(pairs, limit)]
-        self._load([host for _, host in found])
+        self._hosts.load([host for _, host in found])
         if not found:
             self._nothing_between[rank] = (after, max(after + 1, self._landed_seq))
         return found
@@ -323,44 +230,45 @@ class EmbeddedStorage:
 
     def get(self, table: str, key: bytes) -> bytes | None:
         row = table_key(table, key)
-        for group in (self._group, self._landing):
-            if group is not None and row in group.rows:
+        for group in self._groups.uncommitted():
+            if row in group.rows:
                 return group.rows[row]
         data: bytes | None = self._family["table"].get(row)
         return data
 
     def put(self, table: str, key: bytes, value: bytes) -> None:
-        self._group.rows[table_key(table, key)] = value
-        self._group.bytes += len(value)
+        group = self._groups.open
+        group.rows[table_key(table, key)] = value
+        group.bytes += len(value)
 
     def delete(self, table: str, key: bytes) -> None:
-        self._group.rows[table_key(table, key)] = None
+        self._groups.open.rows[table_key(table, key)] = None
 
     # --- groups -----------------------------------------------------------------------------
 
     @property
     def open_pages(self) -> int:
-        return self._group.pages
+        return self._groups.open.pages
 
     @property
     def open_bytes(self) -> int:
-        return self._group.bytes
+        return self._groups.open.bytes
 
     @property
     def dirty(self) -> bool:
-        return bool(self._group)
+        return bool(self._groups.open)
 
     @property
     def landing(self) -> bool:
-        return self._landing is not None
+        return self._groups.landing is not None
 
     def count(self, name: str, by: int) -> None:
         self.counts[name] = self.counts.get(name, 0) + by
 
     def seal(self, lengths: dict[str, int] | None = None) -> Group | None:
-        group = self._group
+        group = self._groups.open
         grown = bool(lengths) and {**self.file_lengths, **(lengths or {})} != self.file_lengths
-        if self._landing is not None or not (group or grown):
+        if self.landing or not (group or grown):
             return None
         batch, handle = group.batch, self._handle
         for key, state in group.keys.items():
@@ -376,13 +284,11 @@ class EmbeddedStorage:
             else:
                 batch.put(row, value, handle["table"])
         self.file_lengths.update(lengths or {})
-        group.next_seq = self._next_seq
         batch.put(b"m", msgpack.packb({
-            "seq": self._next_seq, "front_marks": self.front_marks, "file_lengths": self.file_lengths,
+            "seq": self._groups.next_seq, "front_marks": self.front_marks, "file_lengths": self.file_lengths,
             "counts": self.counts,
         }))
-        self._landing, self._group = group, Group()
-        return group
+        return self._groups.seal()
 
     def write(self, group: Group, sync_files: Callable[[], None]) -> None:
         fault("before_files")
@@ -397,7 +303,7 @@ class EmbeddedStorage:
     def landed(self, group: Group) -> Iterable[bytes]:
         self._recent.add(group.keys)
         self._landed_seq = group.next_seq
-        self._landing = None
+        self._groups.landing = None
         return group.hosts
 
     # --- the whole --------------------------------------------------------------------------
@@ -426,7 +332,8 @@ class EmbeddedStorage:
         self._family.clear()
         self._handle.clear()
         del self._seen
-        self._group = Group()
+        del self._hosts
+        self._groups = Groups(0)
         self._db.close()
         del self._db
 
