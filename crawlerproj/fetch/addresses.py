@@ -2,7 +2,8 @@
 
 A name anyone may register can point anywhere, so the decision is taken on the address
 that will be connected to, never on the name. Addresses that carry an IPv4 address inside
-(v4-mapped, NAT64, 6to4) are judged by the one they carry.
+(v4-mapped, NAT64, 6to4) are judged by the one they carry; Teredo (2001::/32), the local NAT64 prefix and
+every other IPv6 address outside the global unicast block are refused whole.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 _NAT64 = IPv6Network("64:ff9b::/96")
+_TEREDO = IPv6Network("2001::/32")
+# All that has been given out for the public web (IANA); the standard library's lists grow with its version.
+_GLOBAL_UNICAST = IPv6Network("2000::/3")
 
 
 @lru_cache(maxsize=65_536)
@@ -65,11 +69,11 @@ def _reason(address: IPv4Address | IPv6Address) -> str | None:
         return "link_local"
     if address.is_multicast:
         return "multicast"
-    if isinstance(address, IPv6Address) and address.is_site_local:
-        return "private"
-    if address.is_private:
+    if address.is_private or (isinstance(address, IPv6Address) and address.is_site_local):
         return "private"
     if address.is_reserved:
+        return "reserved"
+    if isinstance(address, IPv6Address) and (address in _TEREDO or address not in _GLOBAL_UNICAST):
         return "reserved"
     # What is left and not global is shared address space (100.64.0.0/10).
     return None if address.is_global else "reserved"

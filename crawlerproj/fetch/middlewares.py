@@ -140,8 +140,6 @@ class DnsCacheMiddleware:
             raise CannotResolveHostError(f"{host}: {error.reason}") from error
 
     async def spider_closed(self) -> None:
-        for name, value in self.resolver.counters.items():
-            self.crawler.stats.set_value(f"dns/{name}", value)
         await self.resolver.close()
 
 

@@ -1,12 +1,15 @@
-"""One resolver for each crawler, made from its settings.
+"""One resolver for each crawler, made from its settings; what it did is told in the crawl's stats.
 
 Scrapy makes one download handler for each scheme; they share what is known of a host.
+`dns/hits`, `misses`, `joins`, `failures`, `stale` and `refreshes` are counts; `dns/seconds` is what misses
+and refreshes took together, `dns/latency` what one took on average, both in seconds.
 """
 
 from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
+from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 
 from .dns import Resolver
@@ -23,7 +26,16 @@ def resolver_of(crawler: Crawler) -> Resolver:
     made = _resolvers.get(crawler)
     if made is None:
         made = _resolvers[crawler] = _from_settings(crawler)
+        crawler.signals.connect(_tell, signals.spider_closed)
     return made
+
+
+def _tell(spider: Spider) -> None:
+    crawler = spider.crawler
+    counters = resolver_of(crawler).counters
+    asked = counters["misses"] + counters["refreshes"]
+    for name, value in {**counters, "latency": counters["seconds"] / (asked or 1)}.items():
+        crawler.stats.set_value(f"dns/{name}", value)
 
 
 def _from_settings(crawler: Crawler) -> Resolver:
