@@ -22,6 +22,7 @@ from twisted.internet.defer import Deferred
 from crawlerproj.assembly import Crawl
 from crawlerproj.fetch.outcomes import error_word, host_is_to_blame
 from crawlerproj.fetch.politeness import retry_after_seconds
+from crawlerproj.frontier.cannot_go_on import cannot_go_on
 from crawlerproj.frontier.errands import Errand
 from crawlerproj.frontier.short_way import ShortWay
 from crawlerproj.parse.responses import page_of
@@ -109,7 +110,13 @@ class FrontierDownloader(Downloader):
             self._begun.pop(request, None)
             self._robots_under_way -= is_robots
             if errand is not None and self._crawl.is_open:
-                self._crawl.errands.release(errand, time.monotonic(), self._crawl.wall())
+                self._release(errand)
+
+    def _release(self, errand: Errand) -> None:
+        try:
+            self._crawl.errands.release(errand, time.monotonic(), self._crawl.wall())
+        except Exception as error:
+            cannot_go_on(self._crawl, f"the host of {errand.url} could not be released", error)
 
     async def _enqueue_request(self, request: Request) -> Response:
         errand: Errand | None = request.meta.get("frontier_ticket")

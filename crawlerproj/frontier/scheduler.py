@@ -26,6 +26,7 @@ from crawlerproj.feed_files import FeedFiles
 from crawlerproj.fetch.open_connections import connections_of
 from crawlerproj.fetch.resolver import resolver_of
 from crawlerproj.fleet import FleetClock
+from crawlerproj.frontier.cannot_go_on import cannot_go_on
 from crawlerproj.frontier.ending import ending
 from crawlerproj.frontier.errands import STORAGE_AWAY, Errand
 from crawlerproj.frontier.requests import RequestDoor
@@ -126,6 +127,11 @@ class FrontierScheduler(BaseScheduler):
         await self._control.close()
         try:
             await crawl.close()
+        except Exception as error:
+            if not crawl.failure:
+                raise
+            # What was wrong before is told; a disk that is full cannot be left in order either.
+            logger.error("%s could not be closed in order: %s", crawl.directory, error)
         finally:
             if self._clock is not None:
                 self._clock.close()
@@ -165,7 +171,13 @@ class FrontierScheduler(BaseScheduler):
         if memory is not None:
             return memory
         now = time.monotonic()
-        errand = crawl.errands.next(now, crawl.wall())
+        try:
+            errand = crawl.errands.next(now, crawl.wall())
+        except Pause:
+            return None
+        except Exception as error:
+            cannot_go_on(crawl, "the next URL could not be handed out", error)
+            return None
         if crawl.storage.dirty:
             crawl.commits.touched()
         if errand is None:
@@ -227,9 +239,7 @@ class FrontierScheduler(BaseScheduler):
                     self.crawl.errands.finish(errand, time.monotonic(), self.crawl.wall())
                     self.crawl.commits.touched()
             except Exception as error:
-                logger.exception("%s could not be settled", request)
-                self.crawl.fail("internal_error", f"{request.url} could not be settled ({error!r}): a "
-                                "fault of the crawler; nothing is lost, the same command goes on")
+                cannot_go_on(self.crawl, f"{request.url} could not be settled", error)
             finally:
                 original(request)
 

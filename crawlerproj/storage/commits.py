@@ -3,8 +3,8 @@
     seal (main thread) -> files synced, batch written, log flushed (thread) -> landed (main thread)
 
 A group is sealed when it holds `pages` settlements or `interval` seconds after its first write. A
-commit that failed is as good as a crash: nothing is written after it, and reopening goes on from the
-last group that landed.
+commit that failed, or anything else that could not be written, is as good as a crash: nothing is
+written after it, and reopening goes on from the last group that landed.
 """
 
 from __future__ import annotations
@@ -72,17 +72,23 @@ class Commits:
 
     async def room(self) -> None:
         """Waits while the groups are full: for writers that are no page, such as a seed file."""
-        while self.broken is None and self._task is not None:
+        while self._task is not None:
             self._room.clear()
             await self._room.wait()
 
     async def close(self) -> None:
         """Makes everything durable, unless a commit has failed; the thread ends."""
-        while self.pending:
+        while self.pending or self._task is not None:
             if self._task is None:
                 self._start()
             await self.room()
         self._thread.shutdown()
+
+    def fail(self, error: Exception) -> None:
+        """Something that belongs to a group, or goes before it, could not be written."""
+        if self.broken is None:
+            self.broken = error
+            self._failed(error)
 
     def _start(self) -> None:
         if self._timer is not None:
@@ -104,8 +110,7 @@ class Commits:
         try:
             await loop.run_in_executor(self._thread, self._storage.write, group, self._sync_files)
         except Exception as error:
-            self.broken = error
-            self._failed(error)
+            self.fail(error)
         else:
             self.groups += 1
             self._landed(group.settled, self._storage.landed(group))

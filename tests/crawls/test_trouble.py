@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import resource
 import signal
 import subprocess
 import sys
+from typing import Any
+
+import pytest
+from scrapy.utils.defer import deferred_from_coro
+from warcio.archiveiterator import ArchiveIterator
+
+from crawlerproj.assembly import Crawl
+from crawlerproj.spiders.web import WebSpider
+from crawlerproj.storage.embedded import EmbeddedStorage
 
 from .conftest import ROOT
+from .site import html, make_crawler, serving
 
 # A spider module for scrapy runspider-like use: the page named "deadly" kills the process.
 DEADLY = """
@@ -80,6 +91,56 @@ def test_a_full_disk_stops_cleanly_and_nothing_is_lost(crawl_of):
     assert crawl.run().returncode == 0
     crawl.assert_covered()
     assert max(n for url, n in crawl.stored().items() if not url.endswith("/robots.txt")) == 1
+
+
+@pytest.mark.parametrize("when", ["a fetch begins", "a fetch ends", "a page is settled"])
+def test_a_disk_that_is_full_outside_a_commit_stops_as_cleanly(tmp_path, monkeypatch, caplog, when):
+    """Contacts are written at once, and pages go to the archive before their commit."""
+    full = Exception("IO error: No space left on device: While appending to file: 000004.log")
+    routes = {"/": html("<a href=/a>a</a><a href=/b>b</a>"), "/a": html("a"), "/b": html("b")}
+    put_contact, keep, close = EmbeddedStorage.put_contact, Crawl._keep, EmbeddedStorage.close
+
+    def full_contact(self, host, contact):
+        if "/" in site.asked and bool(contact.ended) == (when == "a fetch ends"):
+            raise full
+        put_contact(self, host, contact)
+
+    def full_archive(self, page):
+        if page.url.endswith("/a"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        keep(self, page)
+
+    def full_close(self):
+        close(self)
+        raise full
+
+    async def run() -> None:
+        nonlocal site
+        async with serving(routes) as site:
+            with monkeypatch.context() as patched:
+                if when == "a page is settled":
+                    patched.setattr(Crawl, "_keep", full_archive)
+                else:
+                    patched.setattr(EmbeddedStorage, "put_contact", full_contact)
+                patched.setattr(EmbeddedStorage, "close", full_close)
+                crawler = make_crawler(WebSpider, tmp_path)
+                await crawler.crawl_async(seeds=site.origin + "/")
+            assert crawler.stats.get_value("finish_reason") == "disk_full"
+            assert "make room and start the same command again" in Crawl.of(crawler).failure
+            assert "Traceback" not in caplog.text
+
+            crawler = make_crawler(WebSpider, tmp_path)
+            await crawler.crawl_async(seeds=site.origin + "/")
+            assert crawler.stats.get_value("finish_reason") == "finished"
+            assert Crawl.of(crawler).final_counts["done"] == 3
+        (warc,) = (tmp_path / "warc").glob("*.warc.gz")
+        with warc.open("rb") as stream:
+            kept = [record.rec_headers["WARC-Target-URI"] for record in ArchiveIterator(stream)
+                    if record.rec_type == "response"]
+        assert sorted(url for url in kept if "robots" not in url) == [site.origin + each for each in routes]
+
+    site: Any = None
+    return deferred_from_coro(run())
 
 
 def test_no_seed_reachable_says_why_for_each_and_fails(crawl_of, tmp_path):
