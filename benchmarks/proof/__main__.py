@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 os.environ["PYTHONPATH"] = str(ROOT)  # for the processes started here: this tree, not an installed one
 
 import runs  # noqa: E402
+from fleet_trouble import fleet  # noqa: E402
 from report import write_section  # noqa: E402
 from runs import Result  # noqa: E402
 from trouble import trouble  # noqa: E402
@@ -47,6 +48,7 @@ RUNS: dict[str, tuple[Callable[[Path, int], Result], int]] = {
     "hostile_kills": (runs.hostile_kills, 61),
     "kills": (runs.kills, 31),
     "trouble": (trouble, 1),
+    "fleet": (fleet, 74),
     "traps": (runs.traps, 62),
     "texts": (runs.texts, 1),
     "budget": (runs.budget, 65),
