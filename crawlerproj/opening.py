@@ -29,7 +29,7 @@ from crawlerproj.storage.embedded import open_storage
 from crawlerproj.storage.format_file import check_format
 from crawlerproj.storage.interface import Storage, StorageError
 from crawlerproj.storage.redis import RedisStorage, open_redis
-from crawlerproj.storage.redis.opening import agree, connect, never_restarted
+from crawlerproj.storage.redis.opening import agree, await_server, connect, never_restarted
 from crawlerproj.storage.redis.regions import Regions
 from crawlerproj.worker_name import WorkerName
 
@@ -38,6 +38,7 @@ logger = logging.getLogger(__name__)
 VISITOR = "visitor"  # names a process that only asks
 _SHARED = "SHARED"  # the file in CRAWL_DIR that says where the state is
 _CLOCK_STEP = 0.01  # seconds
+_AWAY_SECONDS = 30.0
 _SCHEMES = ("redis://", "rediss://", "unix://")
 # Tables whose rows belong to hosts: only the owner of a host writes them.
 _OF_HOSTS = frozenset(("fp-shares", "fp-families", "fp-soft404", "deep"))
@@ -142,6 +143,9 @@ def _open_shared(settings: Any, url: str, directory: Path, crawl: str, spelling:
     except ValueError as error:
         raise StorageError(f"STORAGE {url or settings.get('REDIS_URL')!r} cannot be used ({error}): give "
                            "redis://host:port/0, rediss://… or unix:///path") from error
+    if works and shared_state(directory) is not None:
+        # It has been there before, so it will come back: a worker started again meanwhile waits for it.
+        await_server(client, _AWAY_SECONDS, logger.warning)
     wanted = settings.getint("PARTITIONS", 64)
     table = settings.get("PARTITION_FUNCTION") or ""
     regions = Regions(table, wanted) if table else None

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from crawlerproj.storage.interface import Contact, Pause
+from crawlerproj.storage.interface import Contact, Pause, StorageError
 from crawlerproj.storage.redis import RedisStorage
+from crawlerproj.storage.redis.opening import agree, await_server
 
 from .contract import commit, front, group_of, offered, run, settle
 from .redis_server import Server, durable_server
@@ -64,6 +65,35 @@ def test_reads_pause_while_the_server_is_away_and_go_on_after(worker: Open, dura
     assert storage.trouble == ""
     commit(storage)
     assert run(storage, "a") == ["1", "2"]
+
+
+def test_a_worker_that_starts_while_the_server_is_away_waits_for_it(durable_server: Server) -> None:
+    durable_server.kill()
+    said: list[str] = []
+
+    def told(text: str) -> None:
+        said.append(text)
+        durable_server.start()
+
+    with durable_server.client() as client:
+        with pytest.raises(StorageError, match="cannot be reached"):
+            agree(client, "web", spelling="", software="", partitions=1)
+        await_server(client, 60.0, told)
+        assert len(said) == 1 and "the crawl waits" in said[0]
+        assert agree(client, "web", spelling="", software="", partitions=1)[1] == 1
+
+
+def test_a_page_waits_for_its_rows_until_a_lease_ends_and_no_longer(
+    worker: Open, durable_server: Server
+) -> None:
+    storage = worker(patience=1e9)
+    now = storage.leases.first_deadline() - 0.001
+    clocks = iter((now, now, now + 0.002))
+    storage.leases._clock = lambda: next(clocks)
+    durable_server.kill()
+    with pytest.raises(Pause, match="cannot be reached"):
+        storage.get("robots", b"a")
+    assert next(clocks, None) is None  # it did wait before
 
 
 def test_no_contact_begins_while_the_server_is_away(worker: Open, durable_server: Server) -> None:

@@ -214,8 +214,9 @@ class RedisStorage(Queues):
             except Pause:
                 now = time.monotonic()
                 self._away_since = self._away_since or now
-                # The pages after the first do not wait all over again.
-                if now >= self._away_since + self._patience:
+                # The pages after the first do not wait all over again. Nobody waits past a deadline: the loop
+                # that is held up here has transfers to end and connections to close by then.
+                if now >= self._away_since + self._patience or self.leases.ended():
                     raise
             time.sleep(_STEP_SECONDS)
 
