@@ -19,7 +19,7 @@ from scrapy.exceptions import UsageError
 from crawlerproj.fleet_workers import Workers, crawl_command
 from crawlerproj.opening import shared_state
 from crawlerproj.storage.interface import StorageError
-from crawlerproj.storage.redis.private_server import PrivateServer
+from crawlerproj.storage.redis.private_server import PrivateServer, socket_of
 from crawlerproj.storage.redis.view import View
 
 _ACTIONS = {
@@ -37,6 +37,7 @@ class Command(ScrapyCommand):
     requires_project = True
     requires_crawler_process = False
     default_settings = {"LOG_LEVEL": "WARNING"}
+    _private = False  # is the server asked the crawl's own?
 
     def syntax(self) -> str:
         actions = (f"{name} {what}".strip() for name, (what, _) in _ACTIONS.items())
@@ -98,16 +99,24 @@ class Command(ScrapyCommand):
                 raise StorageError("nobody would be left to take their hosts: use `scrapy fleet stop`")
         else:
             chosen = list(workers)
-        if action != "status":
-            view.order(chosen, action)
-            deadline = time.monotonic() + _LEAVE_SECONDS
-            while set(chosen) & set(workers := view.workers()) and time.monotonic() < deadline:
-                time.sleep(_LOOK_SECONDS)
-            left = sorted(set(chosen) & set(workers))
-            if left:
-                raise StorageError(f"{', '.join(left)} did not end within {_LEAVE_SECONDS:g} s: ask again, "
-                                   "or see their logs")
-        return {"crawl": view.crawl, "counts": view.counts(), "workers": workers}
+        answer = {"crawl": view.crawl, "counts": view.counts(), "workers": workers}
+        if action == "status":
+            return answer
+        view.order(chosen, action)
+        deadline = time.monotonic() + _LEAVE_SECONDS
+        while set(chosen) & set(answer["workers"]):
+            if time.monotonic() > deadline:
+                left = ", ".join(sorted(set(chosen) & set(answer["workers"])))
+                raise StorageError(f"{left} did not end within {_LEAVE_SECONDS:g} s: ask again, or see their "
+                                   "logs")
+            time.sleep(_LOOK_SECONDS)
+            try:
+                answer |= {"workers": view.workers(), "counts": view.counts()}
+            except StorageError:
+                if action != "stop" or not self._private:
+                    raise
+                answer["workers"] = {}  # the crawl's own server ends with its last worker
+        return answer
 
     def _view(self, opts: argparse.Namespace) -> View:
         assert self.settings is not None
@@ -118,7 +127,9 @@ class Command(ScrapyCommand):
             raise StorageError(f"there is no fleet's crawl in {directory}: name its directory with --dir, or "
                                "its server with -s STORAGE=redis://...")
         crawl = self.settings.get("CRAWL_NAME") or (shared["crawl"] if shared else directory.name)
-        return View(self.settings, "" if given == "redis" else given or (shared or {})["storage"], crawl)
+        url = given or (shared or {})["storage"]
+        self._private = url == f"unix://{socket_of(directory)}"
+        return View(self.settings, "" if url == "redis" else url, crawl)
 
     def _directory(self, given: str | None) -> Path:
         assert self.settings is not None

@@ -23,7 +23,9 @@ from crawlerproj.judge.verdict import Violation
 
 __all__ = ["crawl_of"]
 
-LEASE_SECONDS = 3.0
+LEASE_SECONDS = 6.0  # longer than a busy machine may leave a process without its turn
+# So slow that no crawl ends before it has been looked at, on however busy a machine.
+SLOW = {"DELAY_MINIMUM": "10", "IDLE_HORIZON": "100"}
 
 
 @dataclass

@@ -7,10 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager, suppress
 
 import pytest
 from crawls.conftest import HASTE, ROOT
 from storage.redis_server import PROGRAM
+
+from .conftest import SLOW
 
 needs_redis = pytest.mark.skipif(
     PROGRAM is None, reason="redis-server is missing: apt-get install redis-server")
@@ -21,7 +24,22 @@ def fleet(*arguments, **options):
                           capture_output=True, text=True, timeout=120, **options)
 
 
+@contextmanager
 def running(crawl, *more, **extra):
+    """`scrapy fleet run`; whatever happens, workers and server end with it."""
+    process = started(crawl, *more, **extra)
+    try:
+        yield process
+    finally:
+        for _ in range(2):  # the first time cleanly
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                with suppress(subprocess.TimeoutExpired):
+                    process.communicate(timeout=60)
+        process.kill()
+
+
+def started(crawl, *more, **extra):
     settings = {**HASTE, "DNS_SERVERS": crawl.web.dns_server, "LEASE_SECONDS": "3", **extra}
     pairs = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
     return subprocess.Popen(
@@ -35,7 +53,7 @@ def status(crawl):
     return json.loads(told.stdout) if told.returncode == 0 else {"workers": {}, "counts": {"done": 0}}
 
 
-def wait_for(crawl, condition, seconds=60):
+def wait_for(crawl, condition, seconds=120):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         found = status(crawl)
@@ -46,21 +64,18 @@ def wait_for(crawl, condition, seconds=60):
 
 @needs_redis
 def test_without_a_server_it_starts_its_own_and_goes_on_after_a_stop(crawl_of):
-    crawl = crawl_of(81, 20, 300, DELAY_MINIMUM="0.1")
-    process = running(crawl, "--workers", "2", DELAY_MINIMUM="0.1")
-    try:
-        wait_for(crawl, lambda found: len(found["workers"]) == 2 and found["counts"]["done"] > 20)
+    crawl = crawl_of(81, 20, 200)
+    with running(crawl, "--workers", "2", **SLOW) as process:
+        wait_for(crawl, lambda found: len(found["workers"]) == 2 and found["counts"]["done"] > 5)
         stopped = fleet("stop", "--dir", str(crawl.directory))
-        said, _ = process.communicate(timeout=60)
-    finally:
-        process.kill()
+        said, _ = process.communicate(timeout=120)
     assert stopped.returncode == 0, stopped.stderr
     assert process.returncode == 0, said
     assert "The same command goes on" in said
     assert fleet("status", "--dir", str(crawl.directory)).returncode == 1  # its server is stopped too
 
-    process = running(crawl, "--workers", "2")
-    said, _ = process.communicate(timeout=120)
+    with running(crawl, "--workers", "2") as process:
+        said, _ = process.communicate(timeout=200)
     assert process.returncode == 0, said
     assert " 0 queued" in said
     missing = set(crawl.web.truth().must) - set(crawl.stored())
@@ -70,10 +85,9 @@ def test_without_a_server_it_starts_its_own_and_goes_on_after_a_stop(crawl_of):
 
 @needs_redis
 def test_a_drained_worker_leaves_and_the_others_go_on(crawl_of):
-    crawl = crawl_of(82, 20, 400)
-    process = running(crawl, "--workers", "2", DELAY_MINIMUM="0.3")
-    try:
-        found = wait_for(crawl, lambda found: len(found["workers"]) == 2 and found["counts"]["done"] > 10
+    crawl = crawl_of(82, 20, 200)
+    with running(crawl, "--workers", "2", **SLOW) as process:
+        found = wait_for(crawl, lambda found: len(found["workers"]) == 2
                          and all(row["partitions"] for row in found["workers"].values()))
         first = next(iter(found["workers"]))
         drained = fleet("drain", first, "--dir", str(crawl.directory), "--json")
@@ -82,10 +96,8 @@ def test_a_drained_worker_leaves_and_the_others_go_on(crawl_of):
                                                                if name != first]
         wait_for(crawl, lambda found: [row["partitions"] for row in found["workers"].values()] == [64])
         process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=60)
-        assert process.returncode == 0, said
-    finally:
-        process.kill()
+        said, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, said
 
 
 def test_what_cannot_be_done_is_told_with_its_remedy(tmp_path):
