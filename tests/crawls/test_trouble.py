@@ -7,6 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
@@ -64,10 +65,12 @@ def test_a_second_process_gets_a_clear_error_and_does_no_harm(crawl_of):
     crawl = crawl_of(42, 20, 300)
     first = crawl.start()
     while not (crawl.directory / "control").exists() and first.poll() is None:
-        pass
+        time.sleep(0.01)
+    first.send_signal(signal.SIGSTOP)  # it does not end before the other one has tried
 
     second = crawl.run()
 
+    first.send_signal(signal.SIGCONT)
     assert second.returncode == 1
     assert "another process is using" in second.stdout and "CRAWL_DIR" in second.stdout
     output, _ = first.communicate(timeout=120)
