@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from crawlerproj.commands.stored_pages import StoredPages
 from crawlerproj.documents import cdx
 from crawlerproj.documents.cdx import Entry
 from crawlerproj.documents.check import check
@@ -28,8 +30,7 @@ from crawlerproj.documents.members import BadRecord
 from crawlerproj.documents.reader import Document, Reader
 from crawlerproj.documents.recovery import rebuild_index
 from crawlerproj.documents.rows import Reading, archived_files, rows
-from crawlerproj.parse.encoding import find_encoding
-from crawlerproj.parse.page import parse_html
+from crawlerproj.parse.directives import withholds
 from crawlerproj.urls.canonical import Speller
 
 _ACTIONS = {
@@ -37,11 +38,10 @@ _ACTIONS = {
     "list": ("[PREFIX]", "the stored documents, of a host (with its subdomains) or below a URL"),
     "versions": ("URL", "every capture of a URL"),
     "duplicates": ("", "clusters of equal and similar texts (--pairs: the similar pairs)"),
-    "export": ("", "all of it, --to parquet, jsonl, wet or cdxj"),
+    "export": ("", "all of it, --to parquet, jsonl, wet (texts, but of pages that say noindex) or cdxj"),
     "check": ("", "every record and the index against each other; exit 1 if something is wrong"),
     "reindex": ("", "make the index anew from the WARC files; not while the crawl is running"),
 }
-_HTML = ("text/html", "application/xhtml+xml")
 _EXPORTS = {"parquet": "export", "jsonl": "pages.jsonl", "wet": "texts.warc.wet.gz", "cdxj": "index.cdxj"}
 
 _speller = Speller()
@@ -124,7 +124,8 @@ class Command(ScrapyCommand):
         elif opts.show == "headers":
             self._print_headers(document, opts.json)
         else:
-            said = read(url, document.body, document.http.header("content-type"))
+            with StoredPages.of(self.settings) as pages:
+                said = pages.read(url, document.body, document.http.header("content-type"))
             self._print_document(document, said, reader.metadata(document.entry), opts)
 
     def _print_headers(self, document: Document, as_json: bool) -> None:
@@ -146,7 +147,8 @@ class Command(ScrapyCommand):
         elif opts.json:
             print(json.dumps({
                 **document.entry.plain(), "truncated": document.truncated, "title": said.title,
-                "language": said.language, "text": said.text, "links": links, "metadata": noted,
+                "description": said.description, "language": said.language, "headings": said.headings,
+                "emphasised": said.emphasised, "text": said.text, "links": links, "metadata": noted,
             }))
         elif opts.show == "text":
             print(said.text)
@@ -199,8 +201,12 @@ class Command(ScrapyCommand):
 
             count = export_parquet(self._rows(directory, "exporting"), path)
         else:
-            write: Callable[..., int] = export_wet if opts.to == "wet" else export_jsonl
-            count = write(self._rows(directory, "exporting"), path)
+            found = self._rows(directory, "exporting")
+            if opts.to == "wet":
+                now = time.time()
+                count = export_wet((row for row in found if not withholds(row.robots, now)), path)
+            else:
+                count = export_jsonl(found, path)
         print(json.dumps({"rows": count, "path": str(path)}) if opts.json else f"{count:,} rows: {path}")
 
     def _check(self, directory: Path, opts: argparse.Namespace) -> None:
@@ -227,8 +233,8 @@ class Command(ScrapyCommand):
 
     def _rows(self, directory: Path, what: str) -> Iterator[Any]:
         problems: list[str] = []
-        with _bar(directory, what) as progress:
-            yield from rows(directory, read, problems, progress)
+        with StoredPages.of(self.settings) as pages, _bar(directory, what) as progress:
+            yield from rows(directory, pages.read, problems, progress)
         for problem in problems:
             print(f"scrapy docs: {problem}", file=sys.stderr)
 
@@ -243,18 +249,6 @@ class Command(ScrapyCommand):
         if not directory.is_dir():
             raise NotHere(f"{directory} is not there: nothing has been stored, or choose a crawl with --dir")
         return directory
-
-
-def read(url: str, body: bytes, content_type: str) -> Reading:
-    """What a stored document says, read as the crawl reads it."""
-    mime = content_type.partition(";")[0].strip().lower()
-    if mime in _HTML or (not mime and body.lstrip()[:1] == b"<"):
-        said = parse_html(url, body, content_type, _speller.spell)
-        return Reading(said.title, said.text, said.language, said.links)
-    if mime.startswith("text/"):
-        encoding, skip = find_encoding(body, content_type)
-        return Reading(text=body[skip:].decode(encoding, "replace"))
-    return Reading()
 
 
 def _spelled(url: str) -> str:

@@ -49,6 +49,8 @@ def plain(row: Row) -> dict[str, object]:
         "status": row.status, "type": row.type, "language": row.language, "title": row.title,
         "text": row.text, "digest": row.digest, "duplicate_of": row.duplicate_of, "depth": row.depth,
         "link_count": row.link_count,
+        "robots": row.robots, "description": row.said.description, "headings": row.said.headings,
+        "emphasised": row.said.emphasised,
         "links": [{"target": link.url, "anchor": link.anchor, "rel": link.rel} for link in row.links],
     }
 

@@ -24,7 +24,7 @@ PAGES = pa.schema([
     ("url", pa.string()), ("host", pa.string()), ("time", pa.timestamp("us", tz="UTC")),
     ("status", pa.int16()), ("type", pa.string()), ("language", pa.string()), ("title", pa.string()),
     ("text", pa.string()), ("digest", pa.string()), ("duplicate_of", pa.string()), ("depth", pa.int32()),
-    ("link_count", pa.int32()),
+    ("link_count", pa.int32()), ("robots", pa.string()),
 ])
 LINKS = pa.schema([
     ("source", pa.string()), ("target", pa.string()), ("anchor", pa.string()), ("rel", pa.string()),
@@ -81,6 +81,7 @@ def _page_values(row: Row) -> tuple[object, ...]:
     return (
         row.url, row.host, datetime.fromtimestamp(row.time, UTC), row.status, row.type, row.language,
         _utf8(row.title), _utf8(row.text), row.digest, row.duplicate_of or None, row.depth, row.link_count,
+        row.robots or None,
     )
 
 

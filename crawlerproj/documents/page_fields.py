@@ -21,5 +21,6 @@ def page_metadata(page: Page) -> dict[str, object]:
         "outcome": page.errand.outcome if page.errand is not None else "", "language": page.language,
         "title": page.title, "duplicate_of": page.duplicate_of, "duplicate_kind": page.duplicate_kind,
         "malformed": page.malformed, "label": page.label, "soft_404": page.extracted.get("soft_404", ""),
+        "robots": page.extracted.get("robots", ""),
     }
     return {name: value for name, value in fields.items() if value}

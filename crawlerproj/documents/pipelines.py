@@ -21,7 +21,7 @@ from crawlerproj.assembly import Crawl
 from crawlerproj.documents.soft_404 import probe_url
 from crawlerproj.items import Candidate, Link, Page
 from crawlerproj.parse.page import parse_html
-from crawlerproj.parse.responses import page_of
+from crawlerproj.parse.responses import obey_headers, page_of
 from crawlerproj.urls.hosts import authority, host_of
 
 
@@ -56,15 +56,19 @@ class ConvertPipeline:
     def process_item(self, item: Any) -> Any:
         # A coroutine only for the few pages that need one: awaiting costs every page.
         if isinstance(item, Page) and item.status == 200 and not item.encoding and item.body:
+            follow = obey_headers(item, self._crawl.robots_agent)
             kind = item.content_type.partition(";")[0].strip().lower()
             if self._crawl.converter.supports(kind):
-                return self._converted(item)
+                return self._converted(item, follow)
         return item
 
-    async def _converted(self, page: Page) -> Page:
+    async def _converted(self, page: Page, follow: bool) -> Page:
         made = await self._crawl.converter.convert(page.content_type, page.body)
         page.text, page.title, page.malformed = made.text, made.title, made.malformed
         self._stats.inc_value(f"convert/{made.malformed or 'ok'}")
+        if not follow and made.links:
+            page.rejected["nofollow"] = len(made.links)
+            return page
         spell = self._crawl.speller.spell
         for written in made.links:
             url = spell(written, page.url)
@@ -175,7 +179,8 @@ class FollowLinksPipeline:
         return cls(crawler)
 
     def process_item(self, item: Any) -> Any:
-        if isinstance(item, Page) and item.errand is not None and item.links:
+        # Also where every link was rejected: each has its counted reason.
+        if isinstance(item, Page) and item.errand is not None and (item.links or item.rejected):
             self._follow(item)
         return item
 
@@ -211,7 +216,7 @@ class FollowLinksPipeline:
             if score is not None and not lowest:
                 candidate.priority = score(page, link)
             candidates.append(candidate)
-        if page.status in (301, 308) and candidates:
+        if page.status in (301, 308) and page.links and candidates:
             self._crawl.moved(page.url, candidates[-1].url)
         for reason, number in rejected.items():
             self._stats.inc_value(f"filter/{reason}", number)

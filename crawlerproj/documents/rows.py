@@ -26,6 +26,9 @@ class Reading:
     text: str = ""
     language: str = ""
     links: list[Link] = field(default_factory=list)
+    description: str = ""
+    headings: list[tuple[int, str]] = field(default_factory=list)  # level and text
+    emphasised: list[str] = field(default_factory=list)
 
 
 Read = Callable[[str, bytes, str], Reading]  # url, body, content type
@@ -64,6 +67,8 @@ class Row:
     record_id: str
     place: tuple[str, int]  # file and offset
     links: list[Link]
+    robots: str  # what the page and its headers asked of robots
+    said: Reading
 
 
 def archived_files(directory: Path) -> list[Path]:
@@ -139,6 +144,8 @@ def row_of(captured: Captured, read: Read, payload: bytes | None = None) -> Row:
         record_id=record.fields.get("warc-record-id", ""),
         place=(captured.filename, captured.offset),
         links=said.links,
+        robots=noted.get("robots", ""),
+        said=said,
     )
 
 

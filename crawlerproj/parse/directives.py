@@ -48,6 +48,14 @@ class Directives:
         name = name.strip().lower()
         return name in ("robots", "*") or (name != "" and name == self._agent)
 
+    def told(self) -> str:
+        """The wishes in one line, as a meta element would say them; empty if there are none."""
+        wishes = [name for name in ("noindex", "nofollow", "noarchive") if getattr(self, name)]
+        if self.unavailable_after:
+            end = datetime.fromtimestamp(self.unavailable_after, UTC).isoformat(timespec="seconds")
+            wishes.append(f"unavailable_after: {end}")
+        return ", ".join(wishes)
+
     def _apply(self, rule: str) -> None:
         name, _, value = rule.partition(":")
         words = name.lower().split()
@@ -67,6 +75,13 @@ class Directives:
 def forbids_index(noindex: bool, unavailable_after: float, now: float) -> bool:
     """Whether the page must not be shown in a result at this time."""
     return noindex or 0 < unavailable_after <= now
+
+
+def withholds(told: str, now: float) -> bool:
+    """Whether a page whose wishes were recorded so must not be shown in a result now."""
+    directives = Directives()
+    directives.read_meta("robots", told)
+    return forbids_index(directives.noindex, directives.unavailable_after, now)
 
 
 def moment(text: str) -> float:

@@ -57,6 +57,7 @@ class Parsed:
     written: list[str] = field(default_factory=list)  # hrefs as the page wrote them
     noarchive: bool = False
     unavailable_after: float = 0.0  # seconds since the epoch; 0 = always available
+    robots: str = ""  # the directives in one line
     description: str = ""
     language: str = ""
     _body: bytes = field(default=b"", repr=False, compare=False)
@@ -178,6 +179,7 @@ def parse_html(
         parsed.malformed = "parser"
     parsed.noindex, parsed.nofollow = directives.noindex, directives.nofollow
     parsed.noarchive, parsed.unavailable_after = directives.noarchive, directives.unavailable_after
+    parsed.robots = directives.told()
     return parsed
 
 

@@ -10,7 +10,7 @@ from scrapy import Request
 from scrapy.http import Response
 
 from crawlerproj.items import Page
-from crawlerproj.parse.directives import forbids_index
+from crawlerproj.parse.directives import Directives, forbids_index
 from crawlerproj.parse.page import parse_html
 
 _HTML = ("text/html", "application/xhtml+xml")
@@ -60,8 +60,24 @@ def read_html(page: Page, response: Response, spell: Callable[..., str | None], 
     page.malformed = parsed.malformed
     page.noindex = forbids_index(parsed.noindex, parsed.unavailable_after, page.fetched_at)
     page.noarchive = parsed.noarchive
+    if parsed.robots:
+        page.extracted["robots"] = parsed.robots
     if with_text:
         page.text = parsed.text
+
+
+def obey_headers(page: Page, agent: str) -> bool:
+    """What a document other than HTML asks of robots in its headers. May its links be followed?"""
+    values = [value for name, value in page.headers if name.lower() == "x-robots-tag"]
+    if not values:
+        return True
+    directives = Directives(agent)
+    directives.read_headers(values)
+    page.noindex = forbids_index(directives.noindex, directives.unavailable_after, page.fetched_at)
+    page.noarchive = directives.noarchive
+    if told := directives.told():
+        page.extracted["robots"] = told
+    return not directives.nofollow
 
 
 def _texts(response: Response, name: bytes) -> list[str]:

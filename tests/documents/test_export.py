@@ -16,7 +16,8 @@ from crawlerproj.items import Link
 def read(url, body, content_type):
     """Stands for the parser: the body is the text, each page links to two others."""
     links = [Link(url + "/a", "Anchor ä", "nofollow"), Link("http://b.example/", "\ud800")]
-    return Reading("Title of " + url, body.decode("utf-8", "replace"), "en", links)
+    text = body.decode("utf-8", "replace")
+    return Reading("Title of " + url, text, "en", links, "About it", [(1, "Head")], ["strong"])
 
 
 @pytest.fixture
@@ -24,7 +25,8 @@ def crawl(tmp_path, page):
     directory = tmp_path / "warc"
     archive = Archive(directory, max_bytes=5_000)
     for number in range(30):
-        metadata = {"duplicate_of": "http://a.example/0" if number == 7 else "", "language": "de"}
+        metadata = {"duplicate_of": "http://a.example/0" if number == 7 else "", "language": "de",
+                    "robots": "noindex, nofollow" if number == 7 else ""}
         archive.write(page(number, b"text %d" % number, depth=number % 4), metadata=metadata)
     archive.write(page(url="http://a.example/robots.txt", body=b"User-agent: *"))
     archive.write(page(99, b"", status=404))
@@ -71,6 +73,9 @@ def test_json_lines(crawl, tmp_path):
     assert export_jsonl(all_rows(crawl), tmp_path / "out.jsonl") == 32
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_bytes().splitlines()]
     assert lines[7]["duplicate_of"] == "http://a.example/0"
+    assert (lines[7]["robots"], lines[0]["robots"]) == ("noindex, nofollow", "")
+    assert (lines[0]["description"], lines[0]["headings"]) == ("About it", [[1, "Head"]])
+    assert lines[0]["emphasised"] == ["strong"]
     assert lines[0]["time"] == "2023-11-14T22:13:20.250000Z"
     assert lines[0]["links"][0] == {"target": "http://a.example/0/a", "anchor": "Anchor ä", "rel": "nofollow"}
 
@@ -107,8 +112,9 @@ def test_parquet_is_read_by_duckdb_and_polars(crawl, tmp_path, monkeypatch):
     frame = polars.read_parquet(pages)
     assert frame.columns == [
         "url", "host", "time", "status", "type", "language", "title", "text", "digest", "duplicate_of",
-        "depth", "link_count",
+        "depth", "link_count", "robots",
     ]
+    assert frame["robots"].to_list()[6:8] == [None, "noindex, nofollow"]
     assert frame.height == 32 and frame["status"].to_list().count(404) == 1
     assert polars.read_parquet(links).columns == ["source", "target", "anchor", "rel"]
 

@@ -1,6 +1,6 @@
 import pytest
 
-from crawlerproj.parse.directives import Directives, forbids_index, moment
+from crawlerproj.parse.directives import Directives, forbids_index, moment, withholds
 
 NEW_YEAR_2030 = 1_893_456_000.0
 
@@ -39,6 +39,21 @@ def wishes(directives):
 )
 def test_header_rules(value, expected):
     assert wishes(headers(value)) == expected
+
+
+@pytest.mark.parametrize("value, told", [
+    ("none", "noindex, nofollow"), ("noarchive", "noarchive"), ("all", ""),
+    ("unavailable_after: 01 Jan 2030 00:00:00 GMT, nofollow",
+     "nofollow, unavailable_after: 2030-01-01T00:00:00+00:00"),
+])
+def test_wishes_are_told_in_a_line_that_can_be_read_again(value, told):
+    directives = headers(value)
+    assert directives.told() == told
+    again = Directives()
+    again.read_meta("robots", told)
+    assert again.told() == told
+    assert withholds(told, NEW_YEAR_2030) == (directives.noindex or "unavailable" in told)
+    assert withholds(told, NEW_YEAR_2030 - 1) == directives.noindex
 
 
 def test_each_header_begins_with_rules_for_all():
