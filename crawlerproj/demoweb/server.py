@@ -28,6 +28,7 @@ _CLOSE = re.compile(rb"\r\nconnection:[ \t]*close", re.IGNORECASE)
 _GZIP = re.compile(rb"\r\naccept-encoding:[^\r\n]*\bgzip\b", re.IGNORECASE)
 _FLUSH_SECONDS = 0.02
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+_CLIENT_IS_GONE = (7, 8)  # TCP_CLOSE, TCP_CLOSE_WAIT
 
 
 class Site:
@@ -177,6 +178,8 @@ class Connection(asyncio.Protocol):
                 self._later(wire.interval, self._drip, wire, 0)
             return
         if wire is not None and wire.then == "reset":
+            if self._is_over(entry):
+                return
             entry.end = time.time()
             self._site.log.request(entry)
             self._reset(data)
@@ -197,7 +200,21 @@ class Connection(asyncio.Protocol):
             self._transport.write(wire.drip)
         self._later(wire.interval, self._drip, wire, done)
 
+    def _is_over(self, entry: Entry) -> bool:
+        """Has the client hung up already, before a server without a processor came to answer it?
+
+        Then its request ended when it did: `connection_lost`, which comes next, writes it down.
+        """
+        raw = self._transport.get_extra_info("socket")
+        # The first byte of Linux's tcp_info is the state.
+        if raw.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] not in _CLIENT_IS_GONE:
+            return False
+        self._pending = entry
+        return True
+
     def _finish(self, entry: Entry, data: bytes, close: bool) -> None:
+        if self._is_over(entry):
+            return
         entry.end = time.time()
         self._site.log.request(entry)
         self._transport.write(data)

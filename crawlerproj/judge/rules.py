@@ -141,10 +141,10 @@ class _Gaps:
             if before is not None:
                 previous, told, untold = before
                 required = told if visit.host in shown else untold
-                gap = contact - previous.end
+                gap = contact - previous.end + self._lateness(previous)
                 if required > 0:
                     self.ratios.append(gap / required)
-                if gap < required - self._allowance(previous):
+                if gap < required - self.tolerance:
                     reason = f"{gap:.3f} s after the request before, {required:.3f} s required"
                     found.append(Violation("gap", group, reason, visit, previous))
             if is_robots(visit) and 200 <= visit.status < 300:
@@ -165,9 +165,6 @@ class _Gaps:
         if self.record.closed.get(visit.connection) != visit.end:
             return 0.0
         return visit.end - _life_end(self.record, visit.connection, visit.end)
-
-    def _allowance(self, previous: Visit) -> float:
-        return self.tolerance + self._lateness(previous)
 
 
 def _robots(group: str, visits: list[Visit], expiry: float, tolerance: float) -> list[Violation]:

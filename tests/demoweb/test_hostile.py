@@ -72,6 +72,22 @@ def test_a_close_that_a_paused_server_notices_late_says_since_when_it_may_be(ser
     assert asked["opened"] <= line["since"] <= closed <= line["at"]
 
 
+def test_a_request_whose_client_left_while_the_server_was_paused_ended_when_it_left(serve, tmp_path):
+    client = serve.curl(hosts=2, pages=6, nuisance="none")
+    layout, server = client.web.world.layout, client.web.process.pid
+    with socket.create_connection((client.address(layout.names[0]), client.web.http_port)) as connection:
+        connection.sendall(f"HEAD / HTTP/1.1\r\nHost: {layout.names[0]}\r\n\r\n".encode())
+        assert connection.recv(100)  # accepted before the pause
+        os.kill(server, signal.SIGSTOP)
+        os.waitpid(server, os.WUNTRACED)
+        connection.sendall(f"GET / HTTP/1.1\r\nHost: {layout.names[0]}\r\n\r\n".encode())
+    left = time.time()
+    os.kill(server, signal.SIGCONT)
+    _, asked, line = wait_for_log(tmp_path, 3)
+    assert asked["method"] == "GET"
+    assert line["since"] <= left <= line["at"] == asked["end"]
+
+
 @pytest.mark.parametrize(
     ("name", "errors", "timeout"),
     [
