@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 from scrapyd_server import BIN, PASSWORD, ROOT, USER, Scrapyd
 
 from crawlerproj.demoweb.process import DemoWebProcess, start_demoweb
+
+# No package of tests may be called scrapyd, so pytest does not find the other tests' modules from here.
+sys.path.append(str(ROOT / "tests"))
 
 
 @pytest.fixture(scope="module")

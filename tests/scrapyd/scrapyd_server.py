@@ -96,7 +96,7 @@ class Scrapyd:
 
 
 def wait_for(condition: Callable[[], bool], what: str, told: Callable[[], str]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 200  # a busy machine may leave little to a job
     while not condition():
         assert time.monotonic() < deadline, f"waited for {what} in vain:\n{told()[-4000:]}"
         time.sleep(0.05)

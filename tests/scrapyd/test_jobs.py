@@ -14,6 +14,7 @@ from collections import Counter
 
 import pytest
 from scrapyd_server import ROOT, wait_for
+from storage.redis_server import PROGRAM, Server
 from warcio.archiveiterator import ArchiveIterator
 
 from crawlerproj.demoweb.coverage import coverage
@@ -82,6 +83,39 @@ def test_a_cancelled_and_a_killed_job_go_on_whatever_their_ids(deployed, web):
     judged = subprocess.run([sys.executable, "-m", "scrapy", "politeness", str(web.log), "--factor", "2",
                              "--minimum", "0.02"], cwd=ROOT, capture_output=True, text=True)
     assert judged.returncode == 0, judged.stdout[-3000:] + judged.stderr
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="redis-server is missing: apt-get install redis-server")
+def test_several_jobs_of_one_crawl_form_a_fleet_and_go_on_after_a_cancel(deployed, web):
+    server = Server()
+    before = _fetched(web)
+    settings = _settings(web, STORAGE=server.url, CRAWL_DIR="crawls/fleet", LEASE_SECONDS="6")
+    slow = {"DELAY_MINIMUM": "10", "IDLE_HORIZON": "100"}  # none ends before it is cancelled
+
+    def shares():
+        with server.client() as client:
+            rows = client.hgetall("web:{fleet}:status").values()
+            return sorted(json.loads(row)["partitions"] for row in rows)
+
+    try:
+        jobs = [deployed.schedule(settings | slow, seeds="seeds/demo.txt") for _ in range(2)]
+        wait_for(lambda: shares() == [32, 32], "both to have their share",
+                 lambda: f"{shares()}\n" + "\n".join(deployed.job_log(job)[-2000:] for job in jobs))
+        for job in jobs:
+            deployed.ask("cancel.json", post={"project": "crawlerproj", "job": job})
+        for job in jobs:
+            assert "Spider closed (shutdown)" in deployed.wait_until(job, "finished")
+
+        again = [deployed.schedule(settings, seeds="seeds/demo.txt") for _ in range(2)]
+        for job in again:
+            log = deployed.wait_until(job, "finished")
+            assert "Spider closed (finished)" in log and "Traceback" not in log, log[-3000:]
+    finally:
+        server.close()
+    stored = _stored(deployed.directory / "crawls/fleet")
+    assert not set(web.truth().must) - set(stored)
+    repeated = {url for url, n in (_fetched(web) - before).items() if n > 1}
+    assert not repeated - {url for url in repeated if url.endswith("/robots.txt")}
 
 
 def test_the_egg_s_own_seeds_are_found_and_a_wrong_name_is_told(deployed, web):
