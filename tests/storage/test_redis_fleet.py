@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from crawlerproj.storage.interface import Contact, Pause, StorageError
+from crawlerproj.storage.interface import Contact, Pause, Settlement, StorageError
 from crawlerproj.storage.redis import RedisStorage
 from crawlerproj.storage.redis.listing import counts, waiting
 from crawlerproj.storage.redis.opening import agree
@@ -158,6 +158,22 @@ def test_a_former_owner_writes_no_contact_and_begins_none(worker: Open, redis_se
         one.put_contact(host, Contact(started=10.0))
     one.put_contact(host, Contact(started=9.0, ended=11.0))  # the end of a transfer: nobody's business now
     assert two.contact(host) == Contact(started=5.0)
+
+
+def test_a_retry_of_what_another_has_settled_keeps_the_counts_true(worker: Open) -> None:
+    one = worker("one", 0, total=1)
+    one.offer([offered("a", "1")])
+    commit(one)
+    [entry] = one.read_run(group_of("a"), 1)
+    key = settle(one, "a")
+    commit(one)
+    one.settle(Settlement(key, group_of("a"), entry.rank, entry.seq, "retry", "", 0, entry.candidate,
+                          entry.candidate))
+    commit(one)
+    assert (run(one, "a"), counts(one)) == (["1"], {"offered": 1, "done": 0})
+    settle(one, "a")
+    commit(one)
+    assert counts(one) == {"offered": 1, "done": 1}
 
 
 # --- offers to others -------------------------------------------------------------------------

@@ -62,8 +62,9 @@ for _, change in ipairs(fronts) do
   end
 end
 
--- Counted where they are taken out of the runs: offered = queued + done + parked holds whatever happens.
-if done > 0 then
+-- Counted where they are taken out of the runs: offered = queued + done + parked holds whatever happens,
+-- also when a retry brings back what somebody else has settled meanwhile.
+if done ~= 0 then
   call('HINCRBY', KEYS[1], 'c:done', done)
 end
 if #parked > 0 then
