@@ -41,7 +41,8 @@ def write_section(
     PAGE.write_text(_HEAD + "".join(f"\n## {each}\n\n{sections[each]}\n" for each in order))
 
 
-_ORDER = ("hostile", "hostile_kills", "kills", "trouble", "fleet", "traps", "texts", "budget", "laws")
+_ORDER = ("hostile", "hostile_kills", "kills", "trouble", "fleet", "traps", "texts", "budget", "spine",
+          "laws")
 
 
 def _section(name: str, what: str, seed: int, figures: Mapping[str, object], failures: Sequence[str]) -> str:

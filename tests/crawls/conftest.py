@@ -57,7 +57,7 @@ class CrawlOf:
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def run(self, *more: str, fault: str = "", settings: dict[str, str] | None = None,
-            timeout: float = 240) -> subprocess.CompletedProcess[str]:
+            timeout: float = 3600 if PROOF else 240) -> subprocess.CompletedProcess[str]:
         process = self.start(*more, fault=fault, settings=settings)
         try:
             output, _ = process.communicate(timeout=timeout)
