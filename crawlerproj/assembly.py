@@ -195,7 +195,9 @@ class Crawl:
                 host_failures_maximum=settings.getint("HOST_FAILURES_MAXIMUM", 720),
                 retry_statuses=frozenset(map(int, settings.getlist("RETRY_HTTP_CODES"))),
             ),
-            refusal=self.refusal, rules_of=self.robots.get,
+            refusal=(self.content_seen.families.refusing_idle_parameters(self.refusal, self.never_offered)
+                     if self._traps and seen != "off" else self.refusal),
+            rules_of=self.robots.get,
             delay_of=lambda fetched, asked, failures: self.politeness.delay(
                 fetched, asked, failures=failures, rng=self.rng),
             failures_after=self.politeness.failures_after, prepared=self._prepared,

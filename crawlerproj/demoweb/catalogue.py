@@ -21,6 +21,7 @@ from crawlerproj.demoweb.duplicates import Duplicates
 from crawlerproj.demoweb.endless_body import EndlessBody
 from crawlerproj.demoweb.endless_parameters import EndlessParameters
 from crawlerproj.demoweb.endless_paths import EndlessPaths
+from crawlerproj.demoweb.facets import Facets
 from crawlerproj.demoweb.feeds import Feeds
 from crawlerproj.demoweb.foreign import Languages
 from crawlerproj.demoweb.giant import Giant
@@ -122,6 +123,7 @@ CATALOGUE: tuple[type[Nuisance], ...] = (
     EndlessPaths,
     RepeatingPaths,
     EndlessParameters,
+    Facets,
     # Hosts that are bad, or too much, as a whole.
     Mirrors,
     Refusing,
@@ -134,7 +136,7 @@ CATALOGUE: tuple[type[Nuisance], ...] = (
     TlsBad,
     Giant,
 )
-TRAPS = tuple(kind for kind in CATALOGUE if issubclass(kind, Trap))
+TRAPS = tuple(kind for kind in CATALOGUE if issubclass(kind, Trap) and kind.is_endless)
 
 
 def parse_nuisance(text: str) -> dict[type[Nuisance], float]:

@@ -19,6 +19,8 @@ class Trap(Nuisance, ABC):
     """Meets a share of the hosts; the root and one page in twenty link into the trap."""
 
     truth_class = "MAY"
+    cap = CAP
+    is_endless = True  # else it is none of the `traps` that `--nuisance traps=0.3` shares out
 
     @property
     def folder(self) -> str:
@@ -47,4 +49,4 @@ class Trap(Nuisance, ABC):
     def may(self) -> Iterable[Family]:
         for host in filter(self.meets_host, range(self.layout.hosts)):
             prefix = self.layout.origins[host] + self.folder
-            yield Family(f"{self.name} {self.layout.names[host]}", CAP, prefixes=(prefix,))
+            yield Family(f"{self.name} {self.layout.names[host]}", self.cap, prefixes=(prefix,))
