@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 from scrapy.settings import Settings
+from storage.redis_server import redis_server
 
 from crawlerproj.fleet import start_url
 from crawlerproj.opening import open_state
 from crawlerproj.storage.interface import StorageError
 from crawlerproj.storage.redis.regions import Regions
 from crawlerproj.worker_name import WorkerName
+
+__all__ = ["redis_server"]
 
 
 @pytest.mark.parametrize(("settings", "remedy"), [
@@ -55,6 +58,25 @@ def test_regions_have_partitions_of_their_own(tmp_path):
     assert sorted(p for name in regions.names for p in regions.of(name)) == list(range(16))
     with pytest.raises(StorageError, match="asia, europe, other"):
         regions.of("mars")
+
+
+def test_a_worker_of_a_region_may_hold_its_partitions_only(tmp_path, redis_server):
+    with redis_server.client() as client:
+        client.flushall()
+    table = tmp_path / "regions.tsv"
+    table.write_text("de\teurope\n")
+    given = {"STORAGE": redis_server.url, "PARTITION_FUNCTION": str(table), "PARTITIONS": 16}
+    near = open_state(Settings(given | {"WORKER_REGION": "europe"}), tmp_path / "near", "web", "", "")
+    anywhere = open_state(Settings(given), tmp_path / "anywhere", "web", "", "")
+    assert (list(near.eligible), list(anywhere.eligible)) == (list(range(0, 16, 2)), list(range(16)))
+    host = (7).to_bytes(8, "big")
+    assert near.shared.partition_of(host, "www.a.de") in near.eligible
+    assert near.shared.partition_of(host, "www.a.com") not in near.eligible
+    near.close()
+    anywhere.close()
+    table.write_text("de\tasia\n")
+    with pytest.raises(StorageError, match="another PARTITION_FUNCTION table"):
+        open_state(Settings(given), tmp_path / "other", "web", "", "")
 
 
 def test_start_urls_come_plain_or_as_scrapy_redis_has_them():

@@ -30,7 +30,7 @@ A host key is 8 bytes, a rank one. Nothing is pickled: arguments and answers are
 What a server's death costs: nothing with `appendfsync always`. With `everysec` the last second or two
 of the log: workers that live on write it again when they reconnect; what a worker wrote that died
 within the same seconds is lost (pages fetched again; URLs it alone had offered found again only with
-the pages that link to them). On several nodes use `always`: one node's loss is another's `done`.
+the pages that link to them). On a cluster use `always`: one node's loss is another's `done`.
 """
 
 from crawlerproj.storage.redis.engine import RedisStorage
