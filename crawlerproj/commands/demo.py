@@ -68,8 +68,8 @@ class Command(ScrapyCommand):
         directory.mkdir(parents=True, exist_ok=True)
         try:
             port, dns_port = choose_ports(opts.seed, opts.port, opts.dns_port)
-            web = start_demoweb(opts.seed, opts.hosts, opts.pages, opts.nuisance,
-                                opts.log or directory / "access.jsonl", port, dns_port)
+            log = Path(opts.log or directory / "access.jsonl")
+            web = start_demoweb(opts.seed, opts.hosts, opts.pages, opts.nuisance, log, port, dns_port)
         except (DemoWebFailed, ValueError) as error:
             print(f"scrapy demo: {error}", file=sys.stderr)
             self.exitcode = 1
@@ -79,9 +79,9 @@ class Command(ScrapyCommand):
             if not opts.real_delays:
                 print("Settings: " + ", ".join(f"{name} {self.settings[name]}" for name in PROFILE))
             print(f"Crawling into {directory}; Ctrl-C stops cleanly, the same command goes on.", flush=True)
-            self._crawl(web.dns_server, ",".join(web.seeds), directory)
+            self._crawl(web.dns_server, ",".join(web.seeds), log)
 
-    def _crawl(self, dns_server: str, seeds: str, directory: Path) -> None:
+    def _crawl(self, dns_server: str, seeds: str, log: Path) -> None:
         assert self.crawler_process is not None and self.settings is not None
         self.settings.set("DNS_SERVERS", [dns_server], priority="spider")
         crawler = self.crawler_process.create_crawler("web")
@@ -96,6 +96,6 @@ class Command(ScrapyCommand):
             self.exitcode = 1
             return
         print(closing_words(crawl, str(stats.get("finish_reason")), crawl.final_counts, stats))
-        print(f"  access log of the demo web: {directory}/access.jsonl")
-        print(f"  {time.monotonic() - started:.1f} s; judge it: scrapy politeness {directory}/access.jsonl"
-              f" --minimum {self.settings['DELAY_MINIMUM']}")
+        print(f"  access log of the demo web: {log}")
+        print(f"  {time.monotonic() - started:.1f} s; judge it: scrapy politeness {log}"
+              f" --factor {self.settings['DELAY_FACTOR']} --minimum {self.settings['DELAY_MINIMUM']}")
