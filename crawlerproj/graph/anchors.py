@@ -87,7 +87,7 @@ class FrameReader:
         try:
             with self._lock:  # one decompressor serves one thread at a time
                 data: bytes = self._zstd.decompress(self._map[start : int(self._ends[number])])
-        except zstandard.ZstdError as error:
+        except (zstandard.ZstdError, MemoryError) as error:  # a damaged size may be any number
             raise DamagedGraph(f"frame {number} of {self._path} is damaged ({error}): {_REMEDY}") from error
         return data
 

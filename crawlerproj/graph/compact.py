@@ -35,10 +35,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawlerproj.graph.bits import write_bits, write_unary
-from crawlerproj.graph.jit import Bytes, Ints, int64, kernel
+from crawlerproj.graph.jit import Bytes, Floats, Ints, int64, kernel
 from crawlerproj.graph.model import Model, first_guess, fit
 from crawlerproj.graph.rans import alias_tables, encode_block, slots_of, token_starts
-from crawlerproj.graph.references import MOST_ROWS, block_starts, choose, scratch_room
+from crawlerproj.graph.references import MOST_ROWS, block_starts, choose, desk_for, scratch_room, tell_best
 from crawlerproj.graph.rows import Rows, Targets
 from crawlerproj.graph.symbols import CONTEXTS, STATE, TOKENS, row_symbols
 
@@ -163,14 +163,8 @@ class _Encoder:
 
     def write(self, chunk: Rows, file: BinaryIO, references: NDArray[np.uint8] | None) -> None:
         blocks = block_starts(chunk.starts, *self._shape)
-        if references is None:
-            mine = np.zeros(chunk.nodes, np.uint8)
-            counts = np.zeros((CONTEXTS, TOKENS), np.int64)
-            choose(
-                chunk.starts, chunk.targets, self.nodes, blocks, self._model.clusters, self._costs,
-                self._tries, mine, counts,
-            )  # fmt: skip
-        else:
+        mine = np.zeros(0, np.uint8)
+        if references is not None:
             mine = references[self.nodes : self.nodes + chunk.nodes]
         room = chunk.nodes * 8 + chunk.arcs * 16 + 64
         stream = np.zeros(room, np.uint8)
@@ -179,7 +173,7 @@ class _Encoder:
         lengths = np.zeros(len(blocks) - 1, np.int64)
         model = self._model
         told = _encode_rows(
-            chunk.starts, chunk.targets, self.nodes, blocks, mine, model.clusters,
+            chunk.starts, chunk.targets, self.nodes, blocks, mine, model.clusters, self._costs, self._tries,
             model.frequencies, self._starts, self._slots, stream, at, lengths,
         )  # fmt: skip
         if not told:
@@ -200,9 +194,11 @@ class _Encoder:
 @kernel
 def _encode_rows(
     starts: Ints, targets: Targets, first_node: int, blocks: Ints, references: NDArray[np.uint8],
-    clusters: NDArray[np.uint8], frequencies: Ints, token_start: Ints, slots: NDArray[np.int16],
-    stream: Bytes, at: Ints, lengths: Ints,
+    clusters: NDArray[np.uint8], costs: Floats, tries: int, frequencies: Ints, token_start: Ints,
+    slots: NDArray[np.int16], stream: Bytes, at: Ints, lengths: Ints,
 ) -> bool:  # fmt: skip
+    """Appends blocks to the stream. References not given (none at all) are chosen."""
+    desk = desk_for(starts, blocks)
     longest, largest = scratch_room(starts, blocks)
     room = 3 * largest + 4 * MOST_ROWS + 3 * longest + 8
     contexts, values = np.empty(room, np.int64), np.empty(room, np.int64)
@@ -212,13 +208,20 @@ def _encode_rows(
         state[:] = 0
         told = 0
         for node in range(blocks[block], blocks[block + 1]):
+            if len(references) == 0:
+                more, _, _ = tell_best(
+                    starts, targets, first_node, blocks[block], node, clusters, costs, tries, state, desk,
+                    contexts[told:], values[told:],
+                )  # fmt: skip
+                told += more
+                continue
             row = targets[starts[node] : starts[node + 1]]
             reference = int64(references[node])
             prototype = targets[starts[node - reference] : starts[node - reference + 1]]
             if reference == 0:
                 prototype = prototype[:0]
             more, count, first = row_symbols(
-                first_node + node, node - blocks[block], row, reference, prototype, state,
+                first_node + node, node - blocks[block], row, reference, prototype, state, desk.scratch,
                 contexts[told:], values[told:],
             )  # fmt: skip
             state[1], state[0], state[2], state[3] = state[0], values[told], count, first

@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from crawlerproj.graph.bits import bit_length
 from crawlerproj.graph.jit import Ints, Words, int64, kernel, uint64
 from crawlerproj.graph.rows import Rows
 
 Numbers = NDArray[np.uint32]
 _SAMPLE = 499
-_DIGIT = 11
+_DIGIT = 11  # bits at most
 
 
 class PairSort:
@@ -136,28 +137,42 @@ def _radix_sort(words: Words, numbers: Numbers) -> tuple[Words, Numbers]:
     used = uint64(0)
     for word in words:
         used |= word
+    shifts, widths = _digits(int64(used & uint64(0xFFFFFFFF)), int64(used >> uint64(32)))
+    counts = np.zeros((len(shifts), 1 << _DIGIT), np.uint64)
+    for word in words:
+        for digit in range(len(shifts)):
+            counts[digit, (word >> shifts[digit]) & ((uint64(1) << widths[digit]) - uint64(1))] += uint64(1)
     into, numbers_into = np.empty_like(words), np.empty_like(numbers)
-    counts = np.zeros(1 << _DIGIT, np.int64)
-    mask = uint64((1 << _DIGIT) - 1)
-    for shift in range(0, 64, _DIGIT):
-        if (used >> uint64(shift)) & mask == 0:
-            continue
-        counts[:] = 0
-        for word in words:
-            counts[(word >> uint64(shift)) & mask] += 1
-        total = 0
-        for digit in range(len(counts)):
-            counts[digit], total = total, total + counts[digit]
+    for digit in range(len(shifts)):
+        places, shift, mask = counts[digit], shifts[digit], (uint64(1) << widths[digit]) - uint64(1)
+        total = uint64(0)
+        for value in range(len(places)):
+            places[value], total = total, total + places[value]
         for index in range(len(words)):
-            digit = int64((words[index] >> uint64(shift)) & mask)
-            place = counts[digit]
-            counts[digit] += 1
+            value = (words[index] >> shift) & mask
+            place = places[value]
+            places[value] = place + uint64(1)
             into[place] = words[index]
             if len(numbers):
                 numbers_into[place] = numbers[index]
         words, into = into, words
         numbers, numbers_into = numbers_into, numbers
     return words, numbers
+
+
+@kernel
+def _digits(low: int, high: int) -> tuple[Words, Words]:
+    """Where the digits of words begin and how wide they are, given all bits used in either half."""
+    shifts, widths = np.zeros(6, np.uint64), np.zeros(6, np.uint64)
+    digits = 0
+    for half in range(2):
+        bits = bit_length(high if half else low)
+        parts = -(-bits // _DIGIT)
+        for part in range(parts):
+            width = -(-bits // parts)
+            shifts[digits], widths[digits] = 32 * half + part * width, width
+            digits += 1
+    return shifts[:digits], widths[:digits]
 
 
 class SortedPairs:

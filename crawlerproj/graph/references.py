@@ -7,12 +7,14 @@ cheapest wins, "no prototype" among them.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from crawlerproj.graph.jit import Floats, Ints, int64, kernel
 from crawlerproj.graph.rows import Targets
-from crawlerproj.graph.symbols import STATE, raw_bits, row_symbols, token_of
+from crawlerproj.graph.symbols import STATE, Scratch, raw_bits, row_symbols, scratch_for, token_of
 
 MOST_ROWS = 255  # in a block: a reference is one byte
 _RECENT = 12  # rows with the same target that are looked at, the nearest first
@@ -47,6 +49,32 @@ def scratch_room(starts: Ints, blocks: Ints) -> tuple[int, int]:
     return longest, largest
 
 
+class Desk(NamedTuple):
+    """Room to choose prototypes in: a table of the block's targets, and symbols on trial."""
+
+    table: Ints  # the last link to the target of each slot...
+    stamps: Ints  # ...if it is one of this block
+    older: Ints  # of each link of the block, the one to the same target before it
+    owners: Ints  # of each link of the block, its row
+    votes: Ints  # for each row of the block, the targets it shares with the row at hand
+    scratch: Scratch
+    contexts: Ints
+    values: Ints
+
+
+@kernel
+def desk_for(starts: Ints, blocks: Ints) -> Desk:
+    longest, largest = scratch_room(starts, blocks)
+    slots = 2
+    while slots < 2 * largest + 2:
+        slots *= 2
+    return Desk(
+        np.zeros(slots, np.int64), np.full(slots, -1), np.zeros(largest + 1, np.int64),
+        np.zeros(largest + 1, np.int64), np.zeros(MOST_ROWS, np.int64), scratch_for(longest),
+        np.empty(3 * longest + 8, np.int64), np.empty(3 * longest + 8, np.int64),
+    )  # fmt: skip
+
+
 @kernel
 def choose(
     starts: Ints, targets: Targets, first_node: int, blocks: Ints, clusters: NDArray[np.uint8], costs: Floats,
@@ -56,69 +84,83 @@ def choose(
 
     Row 0 of `starts` is node `first_node`, the first of a block.
     """
-    longest, largest = scratch_room(starts, blocks)
-    contexts, values = np.empty(3 * longest + 8, np.int64), np.empty(3 * longest + 8, np.int64)
-    bits = 64
-    while 1 << (64 - bits) < 2 * largest + 2:
-        bits -= 1
-    mask = (1 << (64 - bits)) - 1
-    table, stamps = np.zeros(mask + 1, np.int64), np.full(mask + 1, -1)
-    older, owners = np.zeros(largest + 1, np.int64), np.zeros(largest + 1, np.int64)
-    votes = np.zeros(MOST_ROWS, np.int64)
+    desk = desk_for(starts, blocks)
+    contexts, values = np.empty_like(desk.contexts), np.empty_like(desk.values)
     state = np.zeros(STATE, np.int64)
     total = 0.0
     for number in range(len(blocks) - 1):
         state[:] = 0
-        block = blocks[number]
-        base = starts[block]
-        for node in range(block, blocks[number + 1]):
-            place = node - block
-            row = targets[starts[node] : starts[node + 1]]
-            votes[:place] = 0
-            for index in range(starts[node], starts[node + 1]):
-                slot = _find(table, stamps, block, targets, targets[index], mask)
-                mine = index - base
-                owners[mine] = place
-                older[mine] = table[slot] - base if stamps[slot] == block else -1
-                table[slot], stamps[slot] = index, block
-                earlier, steps = older[mine], 0
-                while earlier >= 0 and steps < _RECENT:
-                    votes[owners[earlier]] += 1
-                    earlier = older[earlier]
-                    steps += 1
-            best, best_bits = 0, _told_bits(
-                first_node + node, place, row, 0, row[:0], state, contexts, values, clusters, costs, np.inf
+        for node in range(blocks[number], blocks[number + 1]):
+            told, references[node], bits = tell_best(
+                starts, targets, first_node, blocks[number], node, clusters, costs, tries, state, desk,
+                contexts, values,
             )  # fmt: skip
-            for _ in range(tries):
-                candidate, score = -1, 0.0
-                for other in range(place - 1, -1, -1):
-                    if votes[other] > 0:
-                        length = starts[block + other + 1] - starts[block + other]
-                        its_score = votes[other] - 0.3 * (length - votes[other])
-                        if candidate < 0 or its_score > score:
-                            candidate, score = other, its_score
-                if candidate < 0:
-                    break
-                votes[candidate] = 0
-                prototype = targets[starts[block + candidate] : starts[block + candidate + 1]]
-                told = _told_bits(
-                    first_node + node, place, row, place - candidate, prototype, state,
-                    contexts, values, clusters, costs, best_bits,
-                )  # fmt: skip
-                if told < best_bits:
-                    best, best_bits = place - candidate, told
-            references[node] = best
-            total += best_bits
-            prototype = targets[starts[node - best] : starts[node - best + 1]]
-            if best == 0:
-                prototype = prototype[:0]
-            told, count, first = row_symbols(
-                first_node + node, place, row, best, prototype, state, contexts, values
-            )
+            total += bits
             for index in range(told):
                 counts[contexts[index], token_of(values[index])] += 1
-            state[1], state[0], state[2], state[3] = state[0], values[0], count, first
     return total
+
+
+@kernel
+def tell_best(
+    starts: Ints, targets: Targets, first_node: int, block: int, node: int, clusters: NDArray[np.uint8],
+    costs: Floats, tries: int, state: Ints, desk: Desk, contexts: Ints, values: Ints,
+) -> tuple[int, int, float]:  # fmt: skip
+    """Tells a row in the cheapest way: the number of symbols, the reference, the bits. Rows come in order."""
+    place = node - block
+    row = targets[starts[node] : starts[node + 1]]
+    if tries:
+        _vote(starts, targets, block, node, desk)
+    best = 0
+    told, count, first = row_symbols(
+        first_node + node, place, row, 0, row[:0], state, desk.scratch, contexts, values
+    )
+    best_bits = _bits(told, contexts, values, clusters, costs, np.inf)
+    for _ in range(tries):
+        candidate, score = -1, 0.0
+        for other in range(place - 1, -1, -1):
+            if desk.votes[other] > 0:
+                length = starts[block + other + 1] - starts[block + other]
+                its_score = desk.votes[other] - 0.3 * (length - desk.votes[other])
+                if candidate < 0 or its_score > score:
+                    candidate, score = other, its_score
+        if candidate < 0:
+            break
+        desk.votes[candidate] = 0
+        prototype = targets[starts[block + candidate] : starts[block + candidate + 1]]
+        its_told, its_count, its_first = row_symbols(
+            first_node + node, place, row, place - candidate, prototype, state, desk.scratch,
+            desk.contexts, desk.values,
+        )  # fmt: skip
+        bits = _bits(its_told, desk.contexts, desk.values, clusters, costs, best_bits)
+        if bits < best_bits:
+            best, best_bits = place - candidate, bits
+            told, count, first = its_told, its_count, its_first
+            for index in range(told):
+                contexts[index], values[index] = desk.contexts[index], desk.values[index]
+    state[1], state[0], state[2], state[3] = state[0], values[0], count, first
+    return told, best, best_bits
+
+
+@kernel
+def _vote(starts: Ints, targets: Targets, block: int, node: int, desk: Desk) -> None:
+    """Enters a row into the block's table, and counts what it shares with each row before it."""
+    mask = len(desk.table) - 1
+    base = starts[block]
+    for other in range(node - block):
+        desk.votes[other] = 0
+    for index in range(starts[node], starts[node + 1]):
+        slot = _find(desk.table, desk.stamps, block, targets, targets[index], mask)
+        mine = index - base
+        desk.owners[mine] = node - block
+        earlier = desk.table[slot] - base if desk.stamps[slot] == block else -1
+        desk.older[mine] = earlier
+        desk.table[slot], desk.stamps[slot] = index, block
+        steps = 0
+        while earlier >= 0 and steps < _RECENT:
+            desk.votes[desk.owners[earlier]] += 1
+            earlier = desk.older[earlier]
+            steps += 1
 
 
 @kernel
@@ -131,11 +173,10 @@ def _find(table: Ints, stamps: Ints, block: int, targets: Targets, target: int, 
 
 
 @kernel
-def _told_bits(
-    node: int, place: int, row: Targets, reference: int, prototype: Targets, state: Ints,
-    contexts: Ints, values: Ints, clusters: NDArray[np.uint8], costs: Floats, limit: float,
-) -> float:  # fmt: skip
-    told, _, _ = row_symbols(node, place, row, reference, prototype, state, contexts, values)
+def _bits(
+    told: int, contexts: Ints, values: Ints, clusters: NDArray[np.uint8], costs: Floats, limit: float
+) -> float:
+    """What symbols cost under the model; any number from the limit on if it is more than that."""
     bits = 0.0
     for index in range(told):
         token = token_of(values[index])

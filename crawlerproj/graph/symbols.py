@@ -19,8 +19,12 @@ which encoder and decoder share. `BASES` places the contexts of the six kinds of
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+
 from crawlerproj.graph.bits import bit_length, fold_sign
-from crawlerproj.graph.jit import Ints, int64, kernel
+from crawlerproj.graph.jit import Bytes, Ints, int64, kernel, uint64
 from crawlerproj.graph.rows import Targets
 
 TOKENS = 80  # of numbers below 2^36
@@ -33,6 +37,22 @@ _KIND, _RUN, _COUNT, _FIRST, _GAP, _ZEROS, CONTEXTS = BASES
 STATE = 4
 AFTER_FIRST = 13  # in place of a gap's bucket: there is none before
 AFTER_ZEROS = 13
+
+
+class Scratch(NamedTuple):
+    """Room for the comparison of a row with its prototype."""
+
+    extras: Targets  # what the prototype does not have
+    below: Ints  # elements of the prototype below each of them
+    copied: Bytes  # 1 for each element of the prototype that the row has
+
+
+@kernel
+def scratch_for(longest: int) -> Scratch:
+    """For rows of at most so many links."""
+    return Scratch(
+        np.empty(longest + 1, np.uint32), np.empty(longest + 1, np.int64), np.empty(longest + 1, np.uint8)
+    )
 
 
 @kernel
@@ -112,80 +132,88 @@ def zeros_context(reference: int, left: int) -> int:
 @kernel
 def row_symbols(
     node: int, place: int, row: Targets, reference: int, prototype: Targets, state: Ints,
-    contexts: Ints, values: Ints,
+    scratch: Scratch, contexts: Ints, values: Ints,
 ) -> tuple[int, int, int]:  # fmt: skip
     """Tells a row: the number of symbols, and the row's count and first for the next row's state."""
     contexts[0], values[0] = kind_context(state[0], state[1], place), (1 + reference if len(row) else 0)
     if len(row) == 0:
         return 1, state[2], state[3]
-    told, copied = _tell_runs(row, prototype, contexts, values)
-    count = len(row) - copied
+    count = _compare(row, prototype, scratch)
+    told = _tell_runs(len(prototype), scratch.copied, contexts, values)
+    copied = len(row) - count
     contexts[told] = count_context(state[2], reference, copied, len(prototype) - copied, place)
     values[told] = count
-    told += 1
     if count == 0:
-        return told, 0, state[3]
-    return _tell_extras(node, row, count, reference, prototype, state, told, contexts, values)
+        return told + 1, 0, state[3]
+    first = fold_sign(int64(scratch.extras[0]) - node)
+    return _tell_extras(first, count, reference, state, scratch, told + 1, contexts, values), count, first
 
 
 @kernel
-def _tell_runs(row: Targets, prototype: Targets, contexts: Ints, values: Ints) -> tuple[int, int]:
-    told, copied, mine, its, before, which = 1, 0, 0, 0, 0, 0
-    copying = True
-    while its < len(prototype):
+def _compare(row: Targets, prototype: Targets, scratch: Scratch) -> int:
+    """Marks what the prototype lends, lists the extras; gives their number.
+
+    Without branches in the loop: which of two numbers is the smaller one is chance.
+    """
+    extras, below, copied = scratch
+    mine = its = count = 0
+    while mine < len(row) and its < len(prototype):
+        here, there = row[uint64(mine)], prototype[uint64(its)]
+        extras[uint64(count)], below[uint64(count)] = here, its
+        copied[uint64(its)] = here == there
+        count += here < there
+        mine += here <= there
+        its += here >= there
+    for index in range(mine, len(row)):
+        extras[uint64(count)], below[uint64(count)] = row[index], its
+        count += 1
+    for index in range(its, len(prototype)):
+        copied[index] = 0
+    return count
+
+
+@kernel
+def _tell_runs(length: int, copied: Bytes, contexts: Ints, values: Ints) -> int:
+    told, its, before, which = 1, 0, 0, 0
+    copying = 1
+    while its < length:
         start = its
-        while its < len(prototype):
-            while mine < len(row) and row[mine] < prototype[its]:
-                mine += 1
-            if (mine < len(row) and row[mine] == prototype[its]) != copying:
-                break
+        while its < length and copied[uint64(its)] == copying:
             its += 1
-        length = its - start
-        if copying:
-            copied += length
-        contexts[told] = run_context(which, len(prototype) - start, before)
-        values[told] = 0 if its == len(prototype) else length + (which == 0)
+        contexts[told] = run_context(which, length - start, before)
+        values[told] = 0 if its == length else its - start + (which == 0)
         told += 1
-        before = length
-        copying = not copying
+        before = its - start
+        copying = 1 - copying
         which = 1 if copying else 2
-    return told, copied
+    return told
 
 
 @kernel
 def _tell_extras(
-    node: int, row: Targets, count: int, reference: int, prototype: Targets, state: Ints, told: int,
+    first: int, count: int, reference: int, state: Ints, scratch: Scratch, told: int,
     contexts: Ints, values: Ints,
-) -> tuple[int, int, int]:  # fmt: skip
-    its = seen = 0  # elements of the prototype below the present extra, and below the one before
-    before, first, left = int64(-1), int64(0), count
-    bucket = bucket_before = zeros = 0
-    running = False
-    for value in row:
-        while its < len(prototype) and prototype[its] < value:
-            its += 1
-        if its < len(prototype) and prototype[its] == value:
-            continue
-        extra = int64(value)
+) -> int:  # fmt: skip
+    extras, below, _ = scratch
+    before, seen = int64(extras[0]), below[0]
+    contexts[told], values[told] = first_context(state[3], reference, count), first
+    told += 1
+    bucket, bucket_before = AFTER_FIRST, coarse(first, 12)
+    index = 1
+    while index < count:
+        extra, its = int64(extras[uint64(index)]), below[uint64(index)]
         gap = extra - before - 1 - (its - seen)
-        if running and gap == 0:
-            zeros += 1
-            values[told - 1] = zeros
-        elif before < 0:
-            first = fold_sign(extra - node)
-            contexts[told], values[told] = first_context(state[3], reference, count), first
-            told += 1
-            bucket, bucket_before = AFTER_FIRST, coarse(first, 12)
-        else:
-            running = False
-            contexts[told], values[told] = gap_context(bucket, bucket_before, reference, left), gap
-            told += 1
-            bucket_before, bucket = bucket, gap_bucket(gap)
+        contexts[told], values[told] = gap_context(bucket, bucket_before, reference, count - index), gap
+        told += 1
+        bucket_before, bucket = bucket, gap_bucket(gap)
         before, seen = extra, its
-        left -= 1
-        if not running and bucket == 0 and bucket_before == 0 and left:
-            contexts[told], values[told] = zeros_context(reference, left), 0
+        index += 1
+        if bucket == 0 and bucket_before == 0 and index < count:
+            zeros = index
+            while index < count and int64(extras[index]) - below[index] == before + 1 - seen:
+                before, seen = int64(extras[index]), below[index]
+                index += 1
+            contexts[told], values[told] = zeros_context(reference, count - zeros), index - zeros
             told += 1
-            running, zeros = True, 0
             bucket, bucket_before = AFTER_ZEROS, AFTER_ZEROS
-    return told, count, first
+    return told

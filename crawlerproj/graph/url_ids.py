@@ -73,6 +73,7 @@ class UrlIds:
         self._zstd = zstandard.ZstdDecompressor(dict_data=dictionary, format=zstandard.FORMAT_ZSTD1_MAGICLESS)
         self._full_blocks = self._count // BLOCK
         self._lock = Lock()
+        self._last: tuple[int, bytes] = (-1, b"")  # a page's links lead to neighbours: the block opened last
         self._stride = -(-self._blocks // _SEPARATORS_IN_MEMORY) or 1
         self._top = [self._separator(block) for block in range(0, self._blocks, self._stride)]
 
@@ -84,7 +85,7 @@ class UrlIds:
 
     def id_of_key(self, key: bytes) -> int | None:
         rank = self.rank(key)
-        return rank if rank >= 0 else None
+        return None if rank < 0 else rank
 
     def rank(self, key: bytes) -> int:
         """The number of a key; of one that is not there, -1 - the number of keys below it."""
@@ -141,11 +142,15 @@ class UrlIds:
         return self._map[self._separators + start : self._separators + self._separator_ends[block]]
 
     def _open(self, block: int) -> bytes:
+        last = self._last
+        if last[0] == block:
+            return last[1]
         ends, base = self._block_ends, self._data
         frame = self._map[base + ends[block - 1] if block else base : base + ends[block]]
         try:
             with self._lock:  # one decompressor serves one thread at a time
                 data: bytes = self._zstd.decompress(frame)
-        except zstandard.ZstdError as error:
+        except (zstandard.ZstdError, MemoryError) as error:  # a damaged size may be any number
             raise DamagedGraph(f"block {block} of {self.path} is damaged ({error}): {_REMEDY}") from error
+        self._last = (block, data)
         return data

@@ -30,7 +30,7 @@ def warm() -> None:
             links = [Link(f"http://h{n % 5}.example/{n}", f"text {n}") for n in range(number, number + 9)]
             log.append(f"http://h{number % 5}.example/{number}", links, 1.0)
         log.close()
-        build(edges, graph, now=0.0)
+        build(edges, graph, now=0.0, memory=30_000)  # too little: sorts in parts, as large builds do
         server = ConnectivityServer.open(graph)
         urls = server.outlinks("http://h0.example/0")
         server.path(urls[0], urls[1])
