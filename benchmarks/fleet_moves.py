@@ -4,8 +4,8 @@ One worker crawls a demo web; again and again a second one joins and is killed w
 the first. Times are wall time, from the outside: the start of the process, the kill, the web's own log.
   join_lease_times_wall     from the start of the second process until it has its first page done
   death_lease_times_wall    from its death until the last host that either had fetched from is served again
-  start_url_seconds_wall    from `lpush web:start_urls` until a worker has taken the URL, which is queued with the
-                            next commit (a tenth of a second)
+  start_url_seconds_wall    from `lpush web:start_urls` until a worker has taken the URL; it is queued with
+                            the next commit (a tenth of a second)
 Each figure is the worst of its turns.
 """
 
