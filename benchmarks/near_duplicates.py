@@ -211,7 +211,7 @@ def growth(sizes: list[int], figures: dict[str, float]) -> None:
             for number in rng.integers(0, size, 3_000):
                 known = storage.get("bench", int(number).to_bytes(ID_BYTES, "big"))
                 copy = np.frombuffer(known, np.uint8).copy()
-                copy[rng.integers(0, len(copy), 5)] ^= 1  # one of the two positions in the byte
+                copy[rng.integers(0, len(copy), 3)] = rng.integers(0, 15, 3)  # two positions each
                 copies.append(copy.tobytes())
             others = [signature.tobytes() for signature in _signatures(rng, 3_000, near)]
             cpu, found = _ask(storage, near, others)
