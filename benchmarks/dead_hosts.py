@@ -15,7 +15,7 @@ of the spider to the last of the pages; pages of dead hosts do not count.
 
 Figures: share_with_dead_hosts (pages per second with the dead hosts / without), pages_per_second_clean,
 pages_per_second_with_dead_hosts, and what the second crawl went through: dead_hosts, and the contacts and
-questions they cost (refused_contacts, mute_contacts, late_contacts, silent_questions).
+questions they cost (mute_contacts, late_contacts, silent_questions; refused ones cannot be counted there).
 """
 
 from __future__ import annotations

@@ -135,7 +135,8 @@ class Resolver:
         if host[-1:].isdigit() or ":" in host:
             literal = parse_address(host)
             if literal is not None:
-                return [str(literal)]
+                # Dots are spelled in one way only, and writing an address out costs more than all the rest.
+                return [host] if literal.version == 4 else [str(literal)]
         if host == "localhost" or host.endswith(".localhost"):
             return self._hosts.get(host, _LOCALHOST)
         return self._hosts.get(host)
