@@ -56,16 +56,14 @@ class AccessLog:
         contacted all the same.
         """
         if self._file is not None:
-            self._write({"closed": connection, "at": at, "since": since, **unasked})
+            more = f", {json.dumps(unasked)[1:-1]}" if unasked else ""
+            line = f'{{"closed": "{connection}", "at": {at!r}, "since": {since!r}{more}}}\n'
+            os.write(self._file, line.encode())
 
     def close(self) -> None:
         if self._file is not None:
             os.close(self._file)
             self._file = None
-
-    def _write(self, line: dict[str, object]) -> None:
-        assert self._file is not None
-        os.write(self._file, json.dumps(line).encode() + b"\n")
 
 
 def _or_null(number: float | None) -> str:

@@ -11,6 +11,7 @@ from collections import deque
 
 _BEATS = 5
 _SECONDS = 0.01
+_LATE = 1.5
 
 
 class Pulse:
@@ -22,6 +23,11 @@ class Pulse:
     def start(self) -> None:
         self._beats.append(time.time())
         asyncio.get_running_loop().call_later(_SECONDS, self.start)
+
+    @property
+    def was_late(self) -> bool:
+        """Has the loop not come round for a while?"""
+        return time.time() - self._beats[0] > _LATE * _BEATS * _SECONDS
 
     @property
     def since(self) -> float:

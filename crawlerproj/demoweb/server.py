@@ -99,10 +99,13 @@ class Connection(asyncio.Protocol):
             self._pending.end = now
             self._site.log.request(self._pending)
             self._pending = None
-        unasked = {"opened": self._opened, "host": self._owner, "address": self._address}
         # Nobody closes what has not been opened yet.
         since = max(self._opened, self._site.pulse.since)
-        self._site.log.closed(self._name, now, since, **({} if self._is_asked else unasked))
+        if self._is_asked:
+            self._site.log.closed(self._name, now, since)
+        else:
+            self._site.log.closed(self._name, now, since, opened=self._opened, host=self._owner,
+                                  address=self._address)
         self._site.connections.discard(self)
 
     def abort(self) -> None:
@@ -205,6 +208,8 @@ class Connection(asyncio.Protocol):
 
         Then its request ended when it did: `connection_lost`, which comes next, writes it down.
         """
+        if not self._site.pulse.was_late:
+            return False  # it would have been noticed
         raw = self._transport.get_extra_info("socket")
         # The first byte of Linux's tcp_info is the state.
         if raw.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] not in _CLIENT_IS_GONE:
