@@ -16,8 +16,8 @@ def _command(*arguments, stdin=""):
 
 
 def test_a_running_crawl_answers_and_obeys(crawl_of, tmp_path):
-    # Slow enough to be asked in its middle; told to stop when all has been asked.
-    crawl = crawl_of(51, 30, 900, DELAY_MINIMUM="0.2")
+    # A minute long, to be asked in its middle also on a busy machine; told to stop when all has been asked.
+    crawl = crawl_of(51, 30, 900, DELAY_MINIMUM="2")
     process = crawl.start()
     try:
         while process.poll() is None and not (crawl.directory / "control").exists():

@@ -30,7 +30,9 @@ def test_a_packed_file_is_unpacked(tmp_path: Path) -> None:
     assert [seed.url for seed in read_seeds(str(path))] == ["https://a.edu/"]
 
 
-@pytest.mark.parametrize("packed", [gzip.compress(b"https://a.edu/\n" * 99)[:-9], b"https://a.edu/\n"])
+@pytest.mark.parametrize(
+    "packed", [gzip.compress(b"https://a.edu/\n" * 99)[:-9], b"https://a.edu/\n"], ids=["cut", "plain"]
+)
 def test_a_broken_packed_file_is_named(tmp_path: Path, packed: bytes) -> None:
     path = tmp_path / "seeds.txt.gz"
     path.write_bytes(packed)
