@@ -38,7 +38,7 @@ def laws(directory: Path, seed: int) -> Result:
 
 
 def spine(directory: Path, seed: int) -> Result:
-    """Five webs of 300 hosts and 10,000 pages; one of them with 20 kills, the frontier checked after each."""
+    """Five webs of 300 hosts and 10,000 pages; a sixth with 20 kills, the frontier checked after each."""
     return tests("-s", "tests/crawls/test_coverage.py", "tests/crawls/test_kills.py")
 
 
