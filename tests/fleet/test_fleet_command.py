@@ -74,7 +74,7 @@ def test_without_a_server_it_starts_its_own_and_goes_on_after_a_stop(crawl_of):
     assert "The same command goes on" in said
     assert fleet("status", "--dir", str(crawl.directory)).returncode == 1  # its server is stopped too
 
-    with running(crawl, "--workers", "2") as process:
+    with running(crawl, "--workers", "2", IDLE_HORIZON="100") as process:
         said, _ = process.communicate(timeout=200)
     assert process.returncode == 0, said
     assert " 0 queued" in said

@@ -59,7 +59,8 @@ def test_a_start_url_pushed_into_a_running_crawl_is_fetched(fleet_of):
         worker.process.send_signal(signal.SIGINT)
     for worker in workers:
         assert worker.wait() == 0, worker.said[-3000:]
-    fleet.run(1)
+    last = fleet.start(settings={"IDLE_HORIZON": "100"})  # hosts rest as long as they were told to before
+    assert last.wait() == 0, last.said[-3000:]
 
     assert set(pushed) <= set(fleet.crawl.fetched())
 
