@@ -59,7 +59,7 @@ class EmbeddedStorage:
         self._handle = {name: self._db.get_column_family_handle(name) for name in FAMILIES}
         # The library's stubs know str keys too; ours are bytes, in and out.
         self._family: dict[str, Any] = {name: self._db.get_column_family(name) for name in FAMILIES}
-        self._seen = self._family["seen"]
+        self._seen, self._run_handle = self._family["seen"], self._handle["run"]
         state = self._meta()
         self._groups = Groups(state.get("seq", 1))
         self._landed_seq = self._groups.next_seq  # all that can be read lies below
@@ -101,20 +101,21 @@ class EmbeddedStorage:
         return set(absent)
 
     def _enqueue(self, offer: Offer) -> None:
-        group, seq = self._groups.open, self._groups.take_seq()
-        group.keys[offer.key] = _QUEUED
-        group.batch.put(RUN.pack(offer.host, offer.rank, seq), offer.candidate, self._handle["run"])
-        group.bytes += len(offer.candidate)
-        record = self._hosts.change(offer.host, offer.name)
-        level = record.levels.get(offer.rank)
+        key, host, name, rank, candidate = offer
+        groups = self._groups
+        group, seq = groups.open, groups.take_seq()
+        group.keys[key] = _QUEUED
+        group.batch.put(RUN.pack(host, rank, seq), candidate, self._run_handle)
+        group.bytes += len(candidate)
+        record = self._hosts.change(host, name)
+        level = record.levels.get(rank)
         if level is None:
-            record.levels[offer.rank] = [1, seq]
+            record.levels[rank] = [1, seq]
         else:
             level[0] += 1
-        if record.wake:
-            return
-        if record.front is None or (offer.rank < record.front[0] and offer.host not in self.held):
-            self._hosts.put_front(offer.host, record, offer.rank)
+        front = record.front
+        if not record.wake and (front is None or (rank < front[0] and host not in self.held)):
+            self._hosts.put_front(host, record, rank)
 
     def known(self, key: bytes) -> bytes | None:
         for group in self._groups.uncommitted():
@@ -331,7 +332,7 @@ class EmbeddedStorage:
         # RocksDB's lock is held until every handle has been collected.
         self._family.clear()
         self._handle.clear()
-        del self._seen
+        del self._seen, self._run_handle
         del self._hosts
         self._groups = Groups(0)
         self._db.close()
