@@ -18,35 +18,25 @@ from weakref import WeakKeyDictionary
 import xxhash
 from scrapy.crawler import Crawler
 from scrapy.settings import BaseSettings
-from scrapy.utils.misc import load_object
 
-from crawlerproj import __version__
-from crawlerproj.documents.content_seen import ContentSeen
+from crawlerproj import __version__, parts
 from crawlerproj.documents.page_fields import header_lines, page_metadata
 from crawlerproj.fetch.dns import Resolver
 from crawlerproj.fetch.open_connections import OpenConnections
-from crawlerproj.fetch.politeness import Politeness
 from crawlerproj.fetch.preparation import Preparation
 from crawlerproj.fetch.robots import RobotsCache, RobotsRules
 from crawlerproj.fleet import Fleet
 from crawlerproj.frontier.budgets import Budgets
 from crawlerproj.frontier.by_address import AddressFrontier
-from crawlerproj.frontier.errands import Errand, Errands, Manners
+from crawlerproj.frontier.errands import Errand, Errands
 from crawlerproj.frontier.frontier import Frontier
-from crawlerproj.frontier.limits import Limits
 from crawlerproj.frontier.partitions import PartitionedFronts
-from crawlerproj.frontier.prioritiser import Prioritiser, read_weights
 from crawlerproj.frontier.runaways import Runaways
-from crawlerproj.graph.rank_table import RankTable
 from crawlerproj.items import Candidate, Link, Page
 from crawlerproj.opening import open_state
-from crawlerproj.parse.convert import Converter
 from crawlerproj.storage.commits import Commits, Files
 from crawlerproj.storage.format_file import FormatError
 from crawlerproj.storage.interface import Pause, Storage, StorageError
-from crawlerproj.urls.blacklist import Blacklist, advertisements, load_blacklist
-from crawlerproj.urls.canonical import DEFAULT_STRIP_PARAMS, Speller
-from crawlerproj.urls.filters import SKIPPED_EXTENSIONS, Filters
 from crawlerproj.urls.hosts import CACHED_HOSTS, authority, group_by, host_of
 from crawlerproj.urls.traps import trap_reason
 
@@ -76,13 +66,9 @@ class Crawl:
         self._count = count
         self.directory = Path(settings.get("CRAWL_DIR") or f"crawls/{name}")
         self.name = settings.get("CRAWL_NAME") or name
-        self.user_agent = user_agent(settings)
+        self.user_agent = parts.user_agent(settings)
         self.robots_agent: str = settings.get("ROBOTS_USER_AGENT") or "crawlerproj"
-        strip = settings.get("URL_STRIP_PARAMETERS")
-        self.speller = Speller(
-            DEFAULT_STRIP_PARAMS if strip is None else settings.getlist("URL_STRIP_PARAMETERS"),
-            settings.getbool("URL_SORT_QUERY"),
-        )
+        self.speller = parts.speller(settings)
         self._traps = settings.getbool("URL_TRAPS", True)
         self.started = time.monotonic()
         self.failure = ""  # why the crawl had to end; empty while all is well
@@ -105,13 +91,13 @@ class Crawl:
 
     # --- opening and closing ----------------------------------------------------------------
 
-    def open(self, scope: dict[str, list[str]], archive: bool = True) -> None:
-        """Opens state and archive; `scope` holds allow, deny, domains and exclude_domains.
+    def open(self, scope: parts.Scope, archive: bool = True) -> None:
+        """Opens state and archive.
 
         Without the archive a stopped crawl can be asked and changed, but not go on.
         """
         settings = self.settings
-        self.filters = self._filters(scope)
+        self.filters = parts.filters(settings, scope)
         self.state = open_state(settings, self.directory, self.name, self.speller.fingerprint(),
                                 f"crawlerproj/{__version__}", works=archive)
         self.storage: Storage = self.state.storage
@@ -127,42 +113,17 @@ class Crawl:
             raise
         self.is_open = True
 
-    def _filters(self, scope: dict[str, list[str]]) -> Filters:
-        settings = self.settings
-        path = settings.get("BLACKLIST")
-        blacklist = load_blacklist(path) if path else Blacklist()
-        if settings.getbool("BLACKLIST_ADVERTISEMENTS", True):
-            blacklist = advertisements() if not path else blacklist.joined(advertisements())
-        extensions = settings.get("SKIPPED_EXTENSIONS")
-        return Filters(
-            max_length=settings.getint("URL_MAX_LENGTH", 2_000),
-            depth_limit=settings.getint("DEPTH_LIMIT"),
-            extensions=SKIPPED_EXTENSIONS if extensions is None else settings.getlist("SKIPPED_EXTENSIONS"),
-            blacklist=blacklist,
-            content_types=settings.getlist("CONTENT_TYPES"),
-            **scope,
-        )
-
     def _assemble(self) -> None:
         settings = self.settings
         self.rng = random.Random(settings.getint("FRONTIER_SEED") or None)
-        self.limits = frontier_limits(settings)
-        self.politeness = Politeness(
-            factor=self.limits.delay_factor, minimum=self.limits.delay_minimum,
-            maximum=self.limits.delay_maximum,
-            backoff_base=settings.getfloat("BACKOFF_BASE", 30),
-            backoff_maximum=settings.getfloat("BACKOFF_MAXIMUM", 3_600),
-        )
+        self.limits = parts.limits(settings)
+        self.politeness = parts.politeness(settings, self.limits)
         self.robots = RobotsCache(
             size=settings.getint("ROBOTS_CACHE_SIZE", 10_000),
             max_age=settings.getfloat("ROBOTS_MAX_AGE", 86_400),
             load=lambda place: self.storage.get("robots", place.encode()),
             save=self._save_robots,
         )
-        weights = settings.get("HOST_WEIGHTS")
-        rules = [load_object(rule) for rule in settings.getlist("PRIORITY_RULES")]
-        # Written by `scrapy graph rank --feed-frontier`, read again when it changes.
-        rules.append(RankTable(self.directory / "host-ranks.tsv", time.monotonic))
         group = settings.get("POLITENESS_GROUP") or "host"
         self._group_name = group_by(group if group != "ip" else "host")
         self._groups: dict[str, tuple[bytes, str]] = {}
@@ -171,39 +132,27 @@ class Crawl:
                   if shared is not None else None)
         self.frontier = (AddressFrontier if group == "ip" else Frontier)(
             self.storage, self.limits, key_of=self.key_of, group_of=self.group_of,
-            priority_of=Prioritiser(self.limits.queues, read_weights(weights) if weights else None, rules),
+            priority_of=parts.prioritiser(settings, self.limits.queues, self.directory),
             now=time.monotonic(), wall=self.wall(), rng=self.rng,
             fronts=fronts, may_contact=shared.may_fetch if shared is not None else None,
         )
-        seen = settings.get("CONTENT_SEEN", "minhash")
-        if seen not in ("minhash", "exact", "off"):
-            raise CrawlError(f"CONTENT_SEEN is {seen!r}: give minhash, exact or off")
-        self.content_seen = ContentSeen(
-            self.storage, settings.getfloat("NEAR_DUPLICATE_THRESHOLD", 0.9),
-            settings.get("CONTENT_SEEN_FOLLOW", "demote"), near=seen == "minhash",
-            probe_after=(settings.getint("SOFT_404_AFTER", 10)
-                         if settings.getbool("SOFT_404_PROBE", True) else 0),
-        )
+        self.content_seen = parts.content_seen(settings, self.storage)
+        judges = settings.get("CONTENT_SEEN", "minhash") != "off"
         self.budgets = Budgets(self.storage, settings.getint("HOST_PAGE_BUDGET", 100_000),
                                settings.getint("DOMAIN_PAGE_BUDGET"))
         self.budgets.reopen()
         self.errands = Errands(
             self.frontier,
-            Manners(
-                max_attempts=self.limits.max_attempts,
-                crawl_delay_maximum=settings.getfloat("CRAWL_DELAY_MAXIMUM", 300),
-                host_failures_maximum=settings.getint("HOST_FAILURES_MAXIMUM", 720),
-                retry_statuses=frozenset(map(int, settings.getlist("RETRY_HTTP_CODES"))),
-            ),
+            parts.manners(settings, self.limits),
             refusal=(self.content_seen.families.refusing_idle_parameters(self.refusal, self.never_offered)
-                     if self._traps and seen != "off" else self.refusal),
+                     if self._traps and judges else self.refusal),
             rules_of=self.robots.get,
             delay_of=lambda fetched, asked, failures: self.politeness.delay(
                 fetched, asked, failures=failures, rng=self.rng),
             failures_after=self.politeness.failures_after, prepared=self._prepared,
             budgets=self.budgets,
             runaways=Runaways(self.storage) if self._traps else None,
-            stopped=self.content_seen.families.stopped if seen != "off" else lambda url: "",
+            stopped=self.content_seen.families.stopped if judges else lambda url: "",
             led_to=self.content_seen.led_to,
             keep=self._keep, count=self._count, unknown=self.never_offered,
             owned=shared.may_fetch if shared is not None else lambda host: True,
@@ -225,12 +174,7 @@ class Crawl:
             )
         self._archive_requests = settings.getbool("ARCHIVE_REQUESTS", True)
         self._archive_metadata = settings.getbool("ARCHIVE_METADATA", True)
-        self.converter = Converter(
-            seconds=settings.getfloat("CONVERT_SECONDS", 20),
-            memory_bytes=settings.getint("CONVERT_MEMORY", 512_000_000),
-            max_text=settings.getint("CONVERT_MAX_TEXT", 2_000_000),
-            workers=settings.getint("CONVERT_WORKERS", 1), modules=settings.getlist("CONVERT_MODULES"),
-        )
+        self.converter = parts.converter(settings)
         self._preparation: Preparation | None = None
         self._marked = 0.0
         self._disk_minimum = settings.getint("DISK_FREE_MINIMUM", 200_000_000)
@@ -444,27 +388,3 @@ class Crawl:
             logger.error(message)
             if self.is_open and self.on_failed is not None:
                 self.on_failed(reason)
-
-
-def user_agent(settings: BaseSettings) -> str:
-    given = settings.get("USER_AGENT")
-    if given:
-        return str(given)
-    contact = settings.get("CRAWLER_CONTACT")
-    return f"crawlerproj/{__version__}" + (f" (+{contact})" if contact else "")
-
-
-def frontier_limits(settings: BaseSettings) -> Limits:
-    concurrency = settings.getint("CONCURRENT_REQUESTS") or 256
-    return Limits(
-        queues=settings.getint("FRONT_QUEUES", 8),
-        bias=settings.getfloat("FRONT_QUEUE_BIAS", 2.0),
-        back_queues_min=settings.getint("BACK_QUEUES_MIN") or 3 * concurrency,
-        back_queues_max=settings.getint("BACK_QUEUES_MAX", 20_000),
-        quantum=settings.getint("BACK_QUEUE_QUANTUM", 50),
-        max_attempts=settings.getint("MAX_ATTEMPTS", 3),
-        delay_factor=settings.getfloat("DELAY_FACTOR", 10),
-        delay_minimum=settings.getfloat("DELAY_MINIMUM", 2),
-        delay_maximum=settings.getfloat("DELAY_MAXIMUM", 300),
-        fetch_timeout=settings.getfloat("DOWNLOAD_TIMEOUT", 60),
-    )

@@ -395,7 +395,8 @@ class StorageContract:
     def test_a_contact_needs_no_commit(self, engine: Engine) -> None:
         storage = engine.open()
         assert storage.contact(group_of("a")) is None
-        contact = Contact(10.5, 0.0, 12.5, 2.0, 1, 5.0, [(key_of("http://a/1"), 2), (key_of("http://a/2"), 1)])
+        unsettled = [(key_of("http://a/1"), 2), (key_of("http://a/2"), 1)]
+        contact = Contact(10.5, 0.0, 12.5, 2.0, 1, 5.0, unsettled)
         storage.put_contact(group_of("a"), contact)
         engine.crash(storage)
         storage = engine.open()
