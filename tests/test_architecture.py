@@ -79,7 +79,7 @@ def test_a_library_is_imported_only_where_it_belongs(library):
 @pytest.mark.parametrize("name", MODULES)
 def test_no_module_is_two_modules(name):
     lines = len((PACKAGE / name).read_text().splitlines())
-    assert lines <= 430, f"{name} has {lines} lines"
+    assert lines <= 440, f"{name} has {lines} lines"
 
 
 def test_no_room_for_leftovers():
