@@ -16,6 +16,7 @@ ADAPTERS = {
     "frontier/scheduler.py", "frontier/downloader.py", "frontier/requests.py", "frontier/short_way.py",
     "fetch/curl_handler.py", "fetch/curl_transfer.py", "fetch/resolver.py", "fetch/middlewares.py",
     "fetch/outcomes.py", "fetch/curl_response.py", "fetch/polite_slot.py",
+    "fetch/checked_addresses.py",
     "parse/responses.py", "documents/pipelines.py", "documents/door_pages.py", "graph/pipeline.py",
     "addon.py", "feed_files.py", "assembly.py", "parts.py", "settings.py", "progress.py", "summary.py",
     "log.py", "stats.py",

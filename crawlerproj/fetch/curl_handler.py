@@ -28,7 +28,6 @@ from scrapy import Request
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import (
-    CannotResolveHostError,
     DownloadCancelledError,
     DownloadConnectionRefusedError,
     DownloadFailedError,
@@ -36,10 +35,10 @@ from scrapy.exceptions import (
 from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
-from .addresses import refused, spelled_address
+from .addresses import spelled_address
+from .checked_addresses import CheckedAddresses
 from .curl_response import AddressRefusedError, answer_or_raise, make_response
 from .curl_transfer import Limits, Transfer, request_headers
-from .dns import DnsError
 from .first_byte import FirstByteLimit
 from .kept_addresses import KeptAddresses
 from .open_connections import connections_of
@@ -68,7 +67,7 @@ class CurlDownloadHandler(BaseDownloadHandler):
         self._timeout = settings.getfloat("DOWNLOAD_TIMEOUT")
         self._max_size = settings.getint("DOWNLOAD_MAXSIZE")
         self._fail_on_data_loss = settings.getbool("DOWNLOAD_FAIL_ON_DATALOSS")
-        self._private_allowed = settings.getbool("FETCH_PRIVATE_ADDRESSES")
+        self._addresses = CheckedAddresses(crawler)
         self._pool_size = settings.getint("FETCH_MAX_IDLE_HANDLES", 256)
         self._pool: list[Transfer] = []
         self._by_address = settings.get("POLITENESS_GROUP") == "ip"
@@ -86,7 +85,7 @@ class CurlDownloadHandler(BaseDownloadHandler):
             raise DownloadFailedError(f"{request.url}: {error}") from error
         if meta.get("proxy"):
             return await self._by_proxy(request, headers, str(meta["proxy"]))
-        addresses = await self._addresses(request, _host(request.url))
+        addresses = await self._addresses.of(request, _host(request.url))
         place = _netloc(request.url)
         if self._by_address:
             addresses = addresses[:1]  # the one whose turn it is
@@ -115,34 +114,6 @@ class CurlDownloadHandler(BaseDownloadHandler):
             self._pool.pop().close()
         await self.resolver.close()
 
-    async def _addresses(self, request: Request, host: str) -> list[str]:
-        """The addresses of the host that may be contacted."""
-        addresses = self.resolver.cached(host)
-        if addresses is None:
-            if not host:
-                raise CannotResolveHostError(f"{request.url}: no host in the URL")
-            # The question outlives the fetch that asked it: a later one finds the answer.
-            patience = request.meta.get("download_timeout") or self._timeout
-            try:
-                addresses = await asyncio.wait_for(self.resolver.lookup(host), patience)
-            except DnsError as error:
-                raise CannotResolveHostError(f"{host}: {error.reason}") from error
-            except TimeoutError as error:
-                raise CannotResolveHostError(f"{host}: no answer within {patience:g} s") from error
-        if not addresses:
-            raise CannotResolveHostError(f"{host}: no address, as asked a moment ago")
-        return self._checked(request, host, addresses)
-
-    def _checked(self, request: Request, host: str, addresses: list[str]) -> list[str]:
-        if self._private_allowed:
-            return addresses
-        allowed = [address for address in addresses if refused(address) is None]
-        if not allowed:
-            # Refused for what it is: asking again would not change it.
-            request.meta["dont_retry"] = True
-            raise AddressRefusedError(host, refused(addresses[0]) or "refused")
-        return allowed
-
     async def _by_proxy(self, request: Request, headers: list[bytes], proxy: str) -> Response:
         """The proxy's address is checked as a host's is; the origin's name is the proxy's to resolve."""
         scheme, separator, _ = proxy.partition("://")
@@ -154,13 +125,13 @@ class CurlDownloadHandler(BaseDownloadHandler):
             )
         host = _host(proxy)
         port = _netloc(proxy).rpartition("]")[2].partition(":")[2] or _PROXY_PORTS[scheme]
-        addresses = await self._addresses(request, host)
+        addresses = await self._addresses.of(request, host)
         origin = _host(request.url)
         literal = spelled_address(origin)
         # Names of this machine's own are known here whatever the proxy would make of them.
         known = [literal] if literal else self.resolver.local(origin)
         if known:
-            self._checked(request, origin, known)
+            self._addresses.allowed(request, origin, known)
         address = f"[{addresses[0]}]" if ":" in addresses[0] else addresses[0]
         transfer = Transfer(self._limits)
         authorization = request.headers.get(b"Proxy-Authorization")

@@ -27,7 +27,7 @@ from scrapy.exceptions import (
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from crawlerproj.fetch import addresses, curl_handler
+from crawlerproj.fetch import addresses, checked_addresses
 from crawlerproj.fetch.curl_handler import AddressRefusedError, CurlDownloadHandler
 from crawlerproj.fetch.curl_response import CertificateError
 
@@ -408,7 +408,8 @@ async def test_plain_text_where_tls_was_expected_and_the_reverse() -> None:
 def public(monkeypatch: pytest.MonkeyPatch) -> str:
     """127.0.0.2 plays the public web; all other loopback addresses stay what they are."""
     address = "127.0.0.2"
-    monkeypatch.setattr(curl_handler, "refused", lambda a: None if a == address else addresses.refused(a))
+    others = addresses.refused
+    monkeypatch.setattr(checked_addresses, "refused", lambda a: None if a == address else others(a))
     return address
 
 
@@ -498,14 +499,14 @@ async def test_ssrf_by_rebinding(public: str) -> None:
     ):
         probe = await asyncio.start_server(lambda r, w: inside.append(b"contact"), "127.0.0.1", port)
         request = Request(f"http://turning.test:{port}/")
-        addresses_of = handler._addresses
+        addresses_of = handler._addresses.of
 
         async def then_turn(*args: Any) -> list[str]:
             checked = await addresses_of(*args)
             server.table["turning.test"] = ["127.0.0.1"]
             return checked
 
-        handler._addresses = then_turn  # type: ignore[method-assign]
+        handler._addresses.of = then_turn  # type: ignore[method-assign]
         assert (await handler.download_request(request)).body == b"outside"
         for _ in range(3):
             with pytest.raises((AddressRefusedError, CannotResolveHostError)):

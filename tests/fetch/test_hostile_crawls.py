@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from crawls.site import html, make_crawler, serving
 
-from crawlerproj.fetch import addresses, curl_handler
+from crawlerproj.fetch import addresses, checked_addresses
 from crawlerproj.spiders.web import WebSpider
 
 from .servers import answering, on_loop, page, raw_server
@@ -106,7 +106,8 @@ async def test_a_robots_txt_without_end_is_cut(tmp_path: Path) -> None:
 def public(monkeypatch: pytest.MonkeyPatch) -> str:
     """127.0.0.2 plays the public web; all other loopback addresses stay what they are."""
     address = "127.0.0.2"
-    monkeypatch.setattr(curl_handler, "refused", lambda a: None if a == address else addresses.refused(a))
+    others = addresses.refused
+    monkeypatch.setattr(checked_addresses, "refused", lambda a: None if a == address else others(a))
     return address
 
 
