@@ -38,7 +38,15 @@ from crawlerproj.graph.bits import write_bits, write_unary
 from crawlerproj.graph.jit import Bytes, Floats, Ints, int64, kernel
 from crawlerproj.graph.model import Model, first_guess, fit
 from crawlerproj.graph.rans import alias_tables, encode_block, slots_of, token_starts
-from crawlerproj.graph.references import MOST_ROWS, block_starts, choose, desk_for, scratch_room, tell_best
+from crawlerproj.graph.references import (
+    MOST_ROWS,
+    begin_block,
+    block_starts,
+    choose,
+    desk_for,
+    scratch_room,
+    tell_best,
+)
 from crawlerproj.graph.rows import Rows, Targets
 from crawlerproj.graph.symbols import CONTEXTS, STATE, TOKENS, row_symbols
 
@@ -205,7 +213,7 @@ def _encode_rows(
     words = np.empty(4 * room, np.uint16)
     state = np.zeros(STATE, np.int64)
     for block in range(len(blocks) - 1):
-        state[:] = 0
+        begin_block(starts, blocks, block, state, desk)
         told = 0
         for node in range(blocks[block], blocks[block + 1]):
             if len(references) == 0:

@@ -8,9 +8,16 @@ fractions of one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import atexit
+import logging
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -32,8 +39,8 @@ NO_ROOM = -2  # the answer does not fit into the array given for it
 FOLDER = Path(__file__).parent
 
 
-def cache_directory() -> Path:
-    """Where compiled kernels lie: a folder named by the text of all files with kernels.
+def cache_name() -> str:
+    """The name of the folder for compiled kernels: by the text of all files with kernels.
 
     Numba looks only at the file of the kernel itself, and would go on using it after another file,
     which it calls or takes a constant from, has changed.
@@ -43,16 +50,65 @@ def cache_directory() -> Path:
         data = path.read_bytes()
         if b"@kernel" in data:
             text.update(data)
-    return FOLDER / "__pycache__" / f"kernels-{text.hexdigest()[:16]}"
+    return f"kernels-{text.hexdigest()[:16]}"
 
 
-# Where this folder cannot be written, numba falls back to one below the user's home.
-config.CACHE_DIR = str(cache_directory())  # type: ignore[attr-defined]
+def _own_folder() -> Path:
+    """Where a user keeps what can be made again."""
+    named = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    return Path(named or Path.home() / ".cache") / "crawlerproj"
+
+
+def _writable(folder: Path) -> bool:
+    """Also the folders that numba made in it: another user may own them."""
+    return all(os.access(path, os.W_OK) for path in (folder, *folder.iterdir()))
+
+
+def place_of_cache(
+    package: Path, others: Iterable[Path], name: str, writable: Callable[[Path], bool] = _writable
+) -> Path | None:
+    """The package's folder if it can be written, else the first of the others that can; None: no folder can.
+
+    What was compiled into a package that is now read-only (installed by another user) is copied: numba
+    reads only where it may write.
+    """
+    for parent in chain([package], others):
+        folder = parent / name
+        try:
+            if parent != package and not folder.exists() and (package / name).is_dir():
+                copy = parent / f"{name}.{os.getpid()}"
+                shutil.copytree(package / name, copy)
+                with suppress(OSError):  # another process was faster
+                    copy.rename(folder)
+                shutil.rmtree(copy, ignore_errors=True)
+            folder.mkdir(parents=True, exist_ok=True)
+            if writable(folder):
+                return folder
+        except OSError:
+            continue
+    return None
+
+
+def _other_folders() -> Iterator[Path]:
+    own = _own_folder()
+    yield own
+    logging.getLogger(__name__).warning(
+        "neither %s nor %s can be written: what this process compiles (up to half a minute) is not kept; "
+        "name a folder in XDG_CACHE_HOME", FOLDER, own,
+    )  # fmt: skip
+    with suppress(OSError):
+        passing = Path(mkdtemp(prefix="crawlerproj-"))
+        atexit.register(shutil.rmtree, passing, ignore_errors=True)
+        yield passing
+
+
+CACHE = place_of_cache(FOLDER / "__pycache__", _other_folders(), cache_name())
+config.CACHE_DIR = str(CACHE or "")  # type: ignore[attr-defined]
 
 
 def kernel(function: Kernel) -> Kernel:
     """Compiles a function at its first call, or loads it from the cache. The GIL is released."""
-    return cast(Kernel, njit(cache=True, nogil=True)(function))
+    return cast(Kernel, njit(cache=CACHE is not None, nogil=True)(function))
 
 
 def _leading_zeros(_context: Any, value: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crawlerproj.graph.bits import bit_length
 from crawlerproj.graph.jit import Floats, Ints, int64, kernel
 from crawlerproj.graph.rows import Targets
 from crawlerproj.graph.symbols import STATE, Scratch, raw_bits, row_symbols, scratch_for, token_of
@@ -52,8 +53,8 @@ def scratch_room(starts: Ints, blocks: Ints) -> tuple[int, int]:
 class Desk(NamedTuple):
     """Room to choose prototypes in: a table of the block's targets, and symbols on trial."""
 
-    table: Ints  # the last link to the target of each slot...
-    stamps: Ints  # ...if it is one of this block
+    table: Ints  # the last link to the target of each slot; a slot is free if that is of an earlier block
+    mask: Ints  # one number: how much of the table this block uses, so that it stays in the cache
     older: Ints  # of each link of the block, the one to the same target before it
     owners: Ints  # of each link of the block, its row
     votes: Ints  # for each row of the block, the targets it shares with the row at hand
@@ -65,14 +66,16 @@ class Desk(NamedTuple):
 @kernel
 def desk_for(starts: Ints, blocks: Ints) -> Desk:
     longest, largest = scratch_room(starts, blocks)
-    slots = 2
-    while slots < 2 * largest + 2:
-        slots *= 2
     return Desk(
-        np.zeros(slots, np.int64), np.full(slots, -1), np.zeros(largest + 1, np.int64),
+        np.full(_slots(largest), -1), np.zeros(1, np.int64), np.zeros(largest + 1, np.int64),
         np.zeros(largest + 1, np.int64), np.zeros(MOST_ROWS, np.int64), scratch_for(longest),
         np.empty(3 * longest + 8, np.int64), np.empty(3 * longest + 8, np.int64),
     )  # fmt: skip
+
+
+@kernel
+def _slots(links: int) -> int:
+    return 2 << bit_length(links)
 
 
 @kernel
@@ -89,7 +92,7 @@ def choose(
     state = np.zeros(STATE, np.int64)
     total = 0.0
     for number in range(len(blocks) - 1):
-        state[:] = 0
+        begin_block(starts, blocks, number, state, desk)
         for node in range(blocks[number], blocks[number + 1]):
             told, references[node], bits = tell_best(
                 starts, targets, first_node, blocks[number], node, clusters, costs, tries, state, desk,
@@ -99,6 +102,12 @@ def choose(
             for index in range(told):
                 counts[contexts[index], token_of(values[index])] += 1
     return total
+
+
+@kernel
+def begin_block(starts: Ints, blocks: Ints, number: int, state: Ints, desk: Desk) -> None:
+    state[:] = 0
+    desk.mask[0] = _slots(starts[blocks[number + 1]] - starts[blocks[number]]) - 1
 
 
 @kernel
@@ -145,31 +154,24 @@ def tell_best(
 @kernel
 def _vote(starts: Ints, targets: Targets, block: int, node: int, desk: Desk) -> None:
     """Enters a row into the block's table, and counts what it shares with each row before it."""
-    mask = len(desk.table) - 1
     base = starts[block]
+    mask = desk.mask[0]
     for other in range(node - block):
         desk.votes[other] = 0
     for index in range(starts[node], starts[node + 1]):
-        slot = _find(desk.table, desk.stamps, block, targets, targets[index], mask)
+        slot = ((int64(targets[index]) * _HASH) >> 8) & mask
+        while desk.table[slot] >= base and targets[desk.table[slot]] != targets[index]:
+            slot = (slot + 1) & mask
         mine = index - base
         desk.owners[mine] = node - block
-        earlier = desk.table[slot] - base if desk.stamps[slot] == block else -1
+        earlier = desk.table[slot] - base  # negative: this row is the first of the block that has it
         desk.older[mine] = earlier
-        desk.table[slot], desk.stamps[slot] = index, block
+        desk.table[slot] = index
         steps = 0
         while earlier >= 0 and steps < _RECENT:
             desk.votes[desk.owners[earlier]] += 1
             earlier = desk.older[earlier]
             steps += 1
-
-
-@kernel
-def _find(table: Ints, stamps: Ints, block: int, targets: Targets, target: int, mask: int) -> int:
-    """The place of a target in the block's table: open addressing, emptied by the stamp of a block."""
-    slot = ((int64(target) * _HASH) >> 8) & mask
-    while stamps[slot] == block and targets[table[slot]] != target:
-        slot = (slot + 1) & mask
-    return slot
 
 
 @kernel

@@ -16,7 +16,7 @@ from crawlerproj.graph.build import build
 from crawlerproj.graph.classic_files import ClassicGraph, read_classic, write_classic
 from crawlerproj.graph.connectivity import ConnectivityServer
 from crawlerproj.graph.edge_log import EdgeLog
-from crawlerproj.graph.jit import cache_directory
+from crawlerproj.graph.jit import CACHE
 from crawlerproj.graph.rank import pagerank, strong_components
 from crawlerproj.items import Link
 
@@ -47,13 +47,14 @@ def warm() -> None:
 
 def main() -> None:
     """Warms the cache and deletes those of earlier kernels."""
+    if CACHE is None:
+        sys.exit(1)  # the reason was told when the kernels were imported
     start = time.monotonic()
     warm()
-    mine = cache_directory()
-    for other in mine.parent.glob("kernels-*"):
-        if other != mine:
+    for other in CACHE.parent.glob("kernels-*"):
+        if other != CACHE:
             shutil.rmtree(other, ignore_errors=True)
-    print(f"graph kernels compiled in {time.monotonic() - start:.1f} s, kept in {mine}", file=sys.stderr)
+    print(f"graph kernels compiled in {time.monotonic() - start:.1f} s, kept in {CACHE}", file=sys.stderr)
 
 
 if __name__ == "__main__":
