@@ -109,6 +109,26 @@ def test_no_contact_begins_while_the_server_is_away(worker: Open, durable_server
     assert worker("two", claim=False).contact(group_of("b")) == Contact(1.0, 2.0, 9.0)
 
 
+def test_a_contact_that_goes_on_is_added_to_while_the_server_is_away(
+    worker: Open, durable_server: Server
+) -> None:
+    """A page of the host is settled meanwhile: that must not fail, and is not forgotten."""
+    storage = worker()
+    storage.put_contact(group_of("a"), Contact(started=1.0, unsettled=[(b"1", 1), (b"2", 1)]))
+    assert storage.renew() == set()
+    durable_server.kill()
+    notice(storage)
+    storage.put_contact(group_of("a"), Contact(started=1.0, unsettled=[(b"2", 1)]))
+    retry_now(storage)
+    with pytest.raises(Pause):
+        storage.put_contact(group_of("b"), Contact(started=2.0))  # none begins
+    durable_server.start()
+    retry_now(storage)
+    assert run(storage, "a") == []  # reconnects
+    found = worker("two", claim=False).contact(group_of("a"))
+    assert found is not None and (found.started, list(found.unsettled)) == (1.0, [(b"2", 1)])
+
+
 def test_a_commit_waits_for_the_server(worker: Open, durable_server: Server) -> None:
     storage = worker()
     storage.offer([offered("a", "1")])

@@ -117,13 +117,15 @@ class RedisStorage(Queues):
         return self._known(host).contact
 
     def put_contact(self, host: bytes, contact: Contact) -> None:
-        """A contact that begins and cannot be sent is a `Pause`: no request may leave."""
+        """A contact that begins and cannot be sent is a `Pause`: no request may leave. What is added to one
+        that goes on, or ends it, is written when Redis answers again."""
         data, partition = encode_contact(contact), self.partition_of(host)
         known = self._hosts.get(host)
         if known is not None:
             known.contact = contact
-        begins = bool(contact.started) and not contact.ended
-        self._keep_contact(host, begins, partition, data)
+        goes_on = bool(contact.started) and not contact.ended
+        begins = goes_on and not self._announced(host, data)
+        self._keep_contact(host, goes_on, partition, data)
         fence = self.leases.fence(partition)
         if fence is None:
             if begins:
@@ -139,13 +141,19 @@ class RedisStorage(Queues):
             send = self.line.send if begins or contact.delay > _LONG_DELAY else self.line.send_later
             send((partition, fence), "contact", self.place(partition), fence, host, data)
         except Pause:
+            self._contacts_owed = True
             if begins:
                 raise
 
-    def _keep_contact(self, host: bytes, begins: bool, partition: int, data: bytes) -> None:
+    def _announced(self, host: bytes, data: bytes) -> bool:
+        """Was this contact written before? It begins with the time at which it started."""
+        _, goes_on, _, before = self._contacts.get(host, (0.0, False, 0, b""))
+        return goes_on and before[:8] == data[:8]
+
+    def _keep_contact(self, host: bytes, goes_on: bool, partition: int, data: bytes) -> None:
         """Contacts of the last seconds, and those going on: a restarted server may have lost them."""
         now, kept = time.monotonic(), self._contacts
-        kept[host] = (now, begins, partition, data)
+        kept[host] = (now, goes_on, partition, data)
         kept.move_to_end(host)
         for _ in range(2):
             oldest = next(iter(kept))
