@@ -201,7 +201,7 @@ def shared_state(directory: Path) -> dict[str, str] | None:
     try:
         found: dict[str, str] = json.loads((directory / _SHARED).read_text())
         return found
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # whoever opens the directory tells what is wrong
         return None
 
 

@@ -78,9 +78,9 @@ class FrontierScheduler(BaseScheduler):
         except CannotOpen as error:
             crawl.fail("cannot_open", str(error))
             return None
-        if not any(crawler_settings.get(name) for name in ("CRAWLER_CONTACT", "USER_AGENT")):
-            logger.warning("CRAWLER_CONTACT is not set: whoever finds this crawler in a server's log cannot "
-                           "reach you. Give -s CRAWLER_CONTACT=https://... or a mail address")
+        if not any(sign in crawl.user_agent for sign in ("@", "://")):
+            logger.warning("The user agent names no contact: whoever finds this crawler in a server's log "
+                           "cannot reach you. Give -s CRAWLER_CONTACT=https://... or a mail address")
         self._feeds = feeds
         self._door = RequestDoor(spider, crawl, crawler_settings.getbool("MERCATOR_ROBOTS", True))
         crawl.on_landed, crawl.on_failed = self._wake, self._stop

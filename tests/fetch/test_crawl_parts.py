@@ -199,6 +199,7 @@ def test_scrapys_consoles_are_off() -> None:
         ({}, f"crawlerproj/{__version__}", True),
         ({"CRAWLER_CONTACT": "me@a.test"}, f"crawlerproj/{__version__} (+me@a.test)", False),
         ({"USER_AGENT": "mine/2 (+http://a.test)"}, "mine/2 (+http://a.test)", False),
+        ({"USER_AGENT": "mine/2"}, "mine/2", True),
     ],
 )
 @on_loop
