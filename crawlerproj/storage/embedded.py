@@ -55,7 +55,7 @@ class EmbeddedStorage:
                 raise StorageError(
                     f"another process is using {directory}: stop it first, or crawl into another CRAWL_DIR"
                 ) from None
-            remedy = ("make room on its disk and start again; nothing is lost" if "space" in str(error).lower()
+            remedy = ("make room on the disk and start again" if "space" in str(error).lower()
                       else "see whether the folder may be written, or crawl into another CRAWL_DIR")
             raise StorageError(f"cannot open {directory} ({error}): {remedy}") from error
         self._handle = {name: self._db.get_column_family_handle(name) for name in FAMILIES}
