@@ -149,7 +149,10 @@ class Anchors:
         group, place = divmod(target, TARGETS)
         if group >= len(self._links):
             return []
-        numbers = np.frombuffer(self._links.frame(group), np.uint32)
+        frame = self._links.frame(group)
+        numbers = np.frombuffer(frame, np.uint32, len(frame) // 4)
+        if len(numbers) < TARGETS or TARGETS + int(numbers[:TARGETS].sum()) != len(numbers):
+            raise DamagedGraph(f"the anchors of target {target} are damaged: {_REMEDY}")
         start = TARGETS + int(numbers[:place].sum())
         mine = numbers[start : start + int(numbers[place])]
         blocks: dict[int, list[bytes]] = {}

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from crawlerproj.graph.anchors import Anchor, Anchors
 from crawlerproj.graph.compact_files import CompactGraph
+from crawlerproj.graph.damage import DamagedGraph
 from crawlerproj.graph.jit import Ints
 from crawlerproj.graph.manifest import GraphError, Manifest, current_build
 from crawlerproj.graph.rows import Rows
 from crawlerproj.graph.url_ids import UrlIds
-from crawlerproj.graph.url_keys import host_of_key, host_prefix, key_of
+from crawlerproj.graph.url_keys import host_of_key, host_prefix, key_of, url_of
 from crawlerproj.graph.walks import shortest_path, spread
 
 LEVELS = ("url", "host", "domain")
@@ -48,6 +49,15 @@ class Level:
     out: CompactGraph
     back: CompactGraph
 
+    def check(self) -> None:
+        """Each file is sound by itself; a foreign one does not fit the others."""
+        sizes = {len(self.names), self.out.nodes, self.back.nodes}
+        if len(sizes) > 1 or self.out.arcs != self.back.arcs:
+            raise DamagedGraph(
+                f"{self.names.path}, {self.out.path.name} and {self.back.path.name} are not of one graph: "
+                "build it anew with `scrapy graph build`"
+            )
+
     def number(self, name: str) -> int:
         key = key_of(name) if self.name == "url" else host_prefix(key_of(f"http://{name}/"))
         number = self.names.id_of_key(key)
@@ -62,9 +72,12 @@ class Level:
         key = self.names.key_of_id(number)
         if key is None:
             raise UnknownNode(f"the graph has no {self.name} number {number}")
-        if self.name == "url":
-            return self.names.url_of(number) or ""
-        return host_of_key(key) or "(no web address)"
+        try:
+            return url_of(key) if self.name == "url" else host_of_key(key) or "(no web address)"
+        except UnicodeDecodeError as error:
+            raise DamagedGraph(
+                f"name {number} in {self.names.path} is damaged: run `scrapy graph build`"
+            ) from error
 
     def titles(self, numbers: Iterable[int]) -> list[str]:
         return [self.title(int(number)) for number in numbers]
@@ -91,6 +104,8 @@ class ConnectivityServer:
             )
             for name, file in _FILES.items()
         }
+        for level in self._levels.values():
+            level.check()
         self._anchors = Anchors(build) if self.manifest.anchors else None
 
     @classmethod

@@ -35,12 +35,18 @@ class Manifest:
             raise GraphError(
                 f"{directory} holds no finished graph ({error}): run `scrapy graph build`"
             ) from error
-        if data.get("format") != FORMAT:
+        written = data.get("format") if isinstance(data, dict) else None
+        if written != FORMAT:
             raise GraphError(
-                f"{directory} is a graph of format {data.get('format')}, this program reads {FORMAT}: "
+                f"{directory} is a graph of format {written}, this program reads {FORMAT}: "
                 "run `scrapy graph build`"
             )
-        return cls(**data)
+        try:
+            return cls(**data)
+        except TypeError as error:
+            raise GraphError(
+                f"{directory}/manifest.json is damaged ({error}): run `scrapy graph build`"
+            ) from error
 
 
 def current_build(graph: Path) -> Path:

@@ -81,7 +81,8 @@ class UrlIds:
         return self._count
 
     def id_of(self, url: str) -> int | None:
-        return self.id_of_key(key_of(url))
+        rank = self.rank(key_of(url))
+        return None if rank < 0 else rank
 
     def id_of_key(self, key: bytes) -> int | None:
         rank = self.rank(key)

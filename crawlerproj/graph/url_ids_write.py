@@ -13,10 +13,12 @@ import zstandard
 from crawlerproj.graph.front_coding import front_coded
 from crawlerproj.graph.url_ids import BLOCK, HEADER, MAGIC
 
-LEVEL = 12  # 3 is ten times as fast and 7 % larger, 16 three times as slow and 8 % smaller
+# Of the ways to search that zstd has, the one whose blocks are read fastest: matches of five bytes at least
+# mean fewer of them. Level 12 takes twice as long, saves 1.5 %, and its blocks take a tenth longer to read.
+_SEARCH = {"strategy": zstandard.STRATEGY_LAZY, "search_log": 6, "min_match": 5, "target_length": 32,
+           "window_log": 17, "chain_log": 17, "hash_log": 17}  # fmt: skip
 _TRAINED_MOST = 64 << 10
 _SAMPLED_BLOCKS = 1_024  # 4,096 take four times as long and save nothing
-_BLOCK_BYTES = 2_000  # about: what the compressor's tables are made for
 
 
 class UrlIdsWriter:
@@ -99,9 +101,8 @@ def _train(sample: list[bytes], expected: int) -> zstandard.ZstdCompressionDict 
 
 
 def _compressor(dictionary: zstandard.ZstdCompressionDict | None) -> zstandard.ZstdCompressor:
-    parameters = zstandard.ZstdCompressionParameters.from_level(
-        LEVEL, source_size=_BLOCK_BYTES, dict_size=_TRAINED_MOST, write_content_size=True,
-        write_checksum=False, format=zstandard.FORMAT_ZSTD1_MAGICLESS,
-        write_dict_id=False,
+    parameters = zstandard.ZstdCompressionParameters(
+        **_SEARCH, write_content_size=True, write_checksum=False, write_dict_id=False,
+        format=zstandard.FORMAT_ZSTD1_MAGICLESS,
     )  # fmt: skip
     return zstandard.ZstdCompressor(compression_params=parameters, dict_data=dictionary)
