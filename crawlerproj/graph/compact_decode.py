@@ -188,9 +188,10 @@ def decode_some(
     stream: Bytes, offsets: Ints, blocks: Ints, hints: NDArray[np.uint32], clusters: NDArray[np.uint8],
     tables: Ints, wanted: Ints, done: int, out: Targets, ends: Ints, scratch: Targets, runs: Ints,
 ) -> tuple[int, int]:  # fmt: skip
-    """The rows of the wanted nodes from number `done` on: how many are done, and DAMAGED or NO_ROOM.
+    """The rows of the wanted nodes from number `done` on: how many are done, and what stopped it.
 
-    `ends` receives where each row ends in `out`.
+    That is 0 for nothing, DAMAGED, NO_ROOM in `scratch` or `runs`, or the room that the next row needs in
+    `out`. `ends` receives where each row ends in `out`.
     """
     starts = np.empty(257, np.int64)
     filled = ends[done - 1] if done else 0
@@ -210,7 +211,7 @@ def decode_some(
             return done, told
         length = told - starts[place]
         if length > len(out) - filled:
-            return done, NO_ROOM
+            return done, length
         out[filled : filled + length] = scratch[starts[place] : told]
         filled += length
         ends[done] = filled

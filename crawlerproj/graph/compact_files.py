@@ -84,7 +84,8 @@ class CompactGraph:
                     raise DamagedGraph(f"{self.path} is damaged near row {wanted[done]}: {_REMEDY}")
                 if trouble == NO_ROOM:
                     self._grow(int(wanted[done]))
-                    out = np.concatenate([out, np.empty(max(len(out), len(self._scratch)), np.uint32)])
+                if trouble > 0:
+                    out = np.concatenate([out, np.empty(max(len(out), trouble), np.uint32)])
         return Rows(starts, out[: starts[-1]].copy())
 
     def scan(self, links_at_once: int = 1 << 24) -> Iterator[tuple[int, Rows]]:

@@ -74,6 +74,13 @@ def test_scans_in_small_pieces(tmp_path):
     assert [first for first, _, _ in pieces] == sorted({first for first, _, _ in pieces})
 
 
+def test_many_long_rows_at_once(tmp_path):
+    # More than any guess of the room for the answer, in a graph that is smaller than the reader's scratch.
+    rows = Rows.of([range(100)] * 100)
+    answer = written(rows, tmp_path / "g").rows(np.arange(100).repeat(3))
+    assert answer.targets.tolist() == list(range(100)) * 300
+
+
 def test_a_node_that_is_not_there(tmp_path):
     graph = written(web(10), tmp_path / "g")
     for node in (-1, 10):
