@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawlerproj.graph.arguments import ACTIONS, add_arguments
+from crawlerproj.graph.arguments import ACTIONS, WALK, add_arguments
 
 if TYPE_CHECKING:
     from crawlerproj.graph.connectivity import ConnectivityServer
@@ -79,7 +79,7 @@ class Command(ScrapyCommand):
                 opts.edges or directory / "edges", directory / "graph", time.time(), memory,
                 anchors=not opts.no_anchors, progress=progress,
             )  # fmt: skip
-        _print_stats(built.name, Manifest.read(built), opts.json)
+        _print_stats(built.name, Manifest.read(built), opts.json, {})
 
     def _outlinks(self, opts: argparse.Namespace) -> None:
         _print_names(self._server(opts).outlinks(opts.name, opts.level), opts)
@@ -96,11 +96,12 @@ class Command(ScrapyCommand):
             )
 
     def _neighbourhood(self, opts: argparse.Namespace) -> None:
-        found = self._server(opts).neighbourhood(
-            opts.name, opts.depth, opts.direction, opts.limit or 1 << 40, opts.level
-        )
+        limit = opts.limit or WALK
+        found = self._server(opts).neighbourhood(opts.name, opts.depth, opts.direction, limit, opts.level)
         for name, distance in found:
             print(json.dumps({"url": name, "distance": distance}) if opts.json else f"{distance}\t{name}")
+        if len(found) == limit and not opts.limit:
+            print(f"scrapy graph neighbourhood: the nearest {limit:,}; --limit gives more", file=sys.stderr)
 
     def _path(self, opts: argparse.Namespace) -> int:
         way = self._server(opts).path(opts.name, opts.end, opts.level)
@@ -114,22 +115,13 @@ class Command(ScrapyCommand):
 
     def _stats(self, opts: argparse.Namespace) -> None:
         server = self._server(opts)
-        _print_stats(server.build.name, server.manifest, opts.json and not opts.components)
+        components: dict[str, Any] = {}
         if opts.components:
             from crawlerproj.graph.rank import component_sizes
 
             sizes = component_sizes(server.level(opts.level).out.all_rows())
-            if opts.json:
-                print(
-                    json.dumps(
-                        {"level": opts.level, "components": len(sizes), "largest": sizes[:10].tolist()}
-                    )
-                )
-            else:
-                print(
-                    f"{opts.level}: {len(sizes):,} strongly connected components, the largest "
-                    + ", ".join(f"{size:,}" for size in sizes[:5])
-                )
+            components = {"level": opts.level, "components": len(sizes), "largest": sizes[:10].tolist()}
+        _print_stats(server.build.name, server.manifest, opts.json, components)
 
     def _top(self, opts: argparse.Namespace) -> None:
         for name, value in self._server(opts).top(opts.limit or 10, opts.by, opts.level):
@@ -224,11 +216,11 @@ def _print_names(names: list[str], opts: argparse.Namespace) -> None:
         print(json.dumps({"url": name}) if opts.json else name)
 
 
-def _print_stats(build: str, manifest: Any, as_json: bool) -> None:
+def _print_stats(build: str, manifest: Any, as_json: bool, components: dict[str, Any]) -> None:
     from dataclasses import asdict
 
     if as_json:
-        print(json.dumps({"build": build, **asdict(manifest)}))
+        print(json.dumps({"build": build, **asdict(manifest), **components}))
         return
     print(
         f"{build}: {manifest.pages:,} pages in the logs ({manifest.pages_void:,} replaced by later ones), "
@@ -241,6 +233,11 @@ def _print_stats(build: str, manifest: Any, as_json: bool) -> None:
             f"{name:6} {level['nodes']:>12,.0f} nodes  {level['links']:>13,.0f} links  "
             f"{out:6.2f} bits a link out  {back:6.2f} in  "
             f"{level['name_bytes'] / max(level['nodes'], 1):6.2f} bytes a name"
+        )
+    if components:
+        print(
+            f"{components['level']}: {components['components']:,} strongly connected components, the largest "
+            + ", ".join(f"{size:,}" for size in components["largest"][:5])
         )
 
 

@@ -18,6 +18,8 @@ ACTIONS = {
     "export": "write it for other programs: WebGraph's files, or lines of text",
     "serve": "answer over HTTP (JSON) on loopback",
 }
+WALK = 10_000
+_LIMITS = {"top": "at most N lines (10)", "neighbourhood": f"at most N lines ({WALK:,})"}
 _ARGUMENTS = {"outlinks": 1, "inlinks": 1, "anchors": 1, "neighbourhood": 1, "path": 2}
 
 
@@ -43,7 +45,9 @@ def add_arguments(action: str, parser: argparse.ArgumentParser) -> None:
             "--level", choices=("url", "host", "domain"), default="url", help="whose links (url)"
         )
     if action in ("outlinks", "inlinks", "anchors", "neighbourhood", "top"):
-        parser.add_argument("--limit", type=int, default=0, metavar="N", help="at most N lines")
+        parser.add_argument(
+            "--limit", type=_whole, default=0, metavar="N", help=_LIMITS.get(action, "at most N lines (all)")
+        )
     _add_own_arguments(action, parser)
 
 
@@ -52,10 +56,10 @@ def _add_own_arguments(action: str, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "--edges", type=Path, metavar="DIR", help="the logs (default: edges/ of the crawl)"
         )
-        parser.add_argument("--memory", type=int, metavar="BYTES", help="memory allowed (GRAPH_BUILD_MEMORY)")
+        parser.add_argument("--memory", type=_whole, metavar="BYTES", help="memory (GRAPH_BUILD_MEMORY)")
         parser.add_argument("--no-anchors", action="store_true", help="leave the anchor texts out")
     elif action == "neighbourhood":
-        parser.add_argument("--depth", type=int, default=1, metavar="N", help="steps (1)")
+        parser.add_argument("--depth", type=_whole, default=1, metavar="N", help="steps (1)")
         parser.add_argument(
             "--direction", choices=("out", "in"), default="out", help="along or against links (out)"
         )
@@ -64,9 +68,9 @@ def _add_own_arguments(action: str, parser: argparse.ArgumentParser) -> None:
     elif action == "top":
         parser.add_argument("--by", choices=("in", "out", "rank"), default="in", help="what counts (in)")
     elif action == "rank":
-        parser.add_argument("--damping", type=float, default=0.85, help="chance to follow a link (0.85)")
+        parser.add_argument("--damping", type=_share, default=0.85, help="chance to follow a link (0.85)")
         parser.add_argument(
-            "--tolerance", type=float, default=1e-9, help="settled when ranks change by less (1e-9)"
+            "--tolerance", type=_share, default=1e-9, help="settled when ranks change by less (1e-9)"
         )
         parser.add_argument(
             "--feed-frontier",
@@ -80,4 +84,20 @@ def _add_own_arguments(action: str, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "--address", default="127.0.0.1", help="listen here (127.0.0.1: this machine only)"
         )
-        parser.add_argument("--port", type=int, default=8090, help="0: any free one (8090)")
+        parser.add_argument("--port", type=_whole, default=8090, help="0: any free one (8090)")
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
+    return int(text)
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1")
+    return value

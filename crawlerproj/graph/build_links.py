@@ -198,6 +198,7 @@ def _sort(
                 anchors.add_links((words >> uint64(32)).astype(np.int64), numbers)
             done += len(words)
             progress(f"sorting {path.name}", done, sorter.count)
+    progress(f"sorting {path.name}", done, done)  # repeats were dropped
     return SortedPairs(path, nodes)
 
 

@@ -145,17 +145,19 @@ class ConnectivityServer:
         """Links of many nodes by number, at the speed of the kernel."""
         return self.level(level).links(direction).rows(numbers)
 
-    def anchors(self, url: str) -> list[Anchor]:
-        """The links to a URL: source, anchor text, rel."""
+    def anchors(self, url: str, first: int = 0, count: int | None = None) -> list[Anchor]:
+        """The links to a URL: source, anchor text, rel; of many, `count` from the one numbered `first` on."""
         if self._anchors is None:
             raise GraphError("this graph was built without anchor texts: build it anew without --no-anchors")
         graph = self.level("url")
         number = graph.number(url)
-        sources = graph.titles(graph.back.row(number))
+        sources = graph.back.row(number)
         texts = self._anchors.of(number)
         if len(texts) != len(sources):
             raise GraphError(f"anchor texts and in-links of {url} differ: run `scrapy graph build`")
-        return [Anchor(source, *text) for source, text in zip(sources, texts, strict=True)]
+        wanted = slice(first, None if count is None else first + count)
+        named = zip(graph.titles(sources[wanted]), texts[wanted], strict=True)
+        return [Anchor(source, *text) for source, text in named]
 
     def degree(self, name: str, level: str = "url") -> Degree:
         graph = self.level(level)
@@ -181,7 +183,12 @@ class ConnectivityServer:
         graph = self.level(level)
         values = self.ranks(level) if by == "rank" else degrees(graph.links(by)).astype(np.float64)
         count = min(count, len(values))
-        best = np.argpartition(-values, count - 1)[:count] if count else np.zeros(0, np.int64)
+        if count <= 0:
+            return []
+        # Of equal ones the first count, however many are asked for: pages of an answer fit together.
+        least = np.partition(values, len(values) - count)[len(values) - count]
+        above, equal = np.flatnonzero(values > least), np.flatnonzero(values == least)
+        best = np.concatenate([above, equal[: count - len(above)]])
         best = best[np.lexsort((best, -values[best]))]
         return [(graph.title(int(number)), float(values[number])) for number in best]
 

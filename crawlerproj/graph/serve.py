@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -27,7 +27,7 @@ from urllib.parse import parse_qs, urlsplit
 from crawlerproj.graph.connectivity import ConnectivityServer, UnknownNode
 from crawlerproj.graph.damage import DamagedGraph
 from crawlerproj.graph.manifest import GraphError
-from crawlerproj.graph.walks import WalkTooLarge
+from crawlerproj.graph.walks import WalkTooLarge, spread
 
 LIMIT = 1_000  # entries in one answer
 DEPTH = 4
@@ -84,8 +84,9 @@ class Questions:
 
     def _anchors(self, server: ConnectivityServer, query: Query) -> Answer:
         offset, limit = _page(query)
-        found = server.anchors(_needed(query, "url"))
-        return _paged([anchor._asdict() for anchor in found[offset : offset + limit]], offset, len(found))
+        url = _needed(query, "url")
+        found = server.anchors(url, offset, limit)
+        return _paged([anchor._asdict() for anchor in found], offset, server.degree(url).back)
 
     def _degree(self, server: ConnectivityServer, query: Query) -> Answer:
         degree = server.degree(_needed(query, "url"), query.get("level", "url"))
@@ -94,12 +95,13 @@ class Questions:
     def _neighbourhood(self, server: ConnectivityServer, query: Query) -> Answer:
         depth = _number(query, "depth", 1, DEPTH)
         direction = _one_of(query, "direction", ("out", "in"), "out")
-        offset, limit = _page(query)
-        found = server.neighbourhood(
-            _needed(query, "url"), depth, direction, offset + limit + 1, query.get("level", "url")
-        )
-        here = found[offset : offset + limit]
-        answer: Answer = {"entries": [{"url": name, "distance": far} for name, far in here], "offset": offset}
+        offset, limit = _page(query, WALK)
+        level = server.level(query.get("level", "url"))
+        number = level.number(_needed(query, "url"))
+        found = spread(level.links(direction), number, depth, offset + limit + 1)
+        # Names are looked up for what is shown alone.
+        here = [{"url": level.title(node), "distance": far} for node, far in found[offset : offset + limit]]
+        answer: Answer = {"entries": here, "offset": offset}
         if len(found) > offset + limit:
             answer["next"] = offset + limit
         return answer
@@ -110,9 +112,11 @@ class Questions:
 
     def _top(self, server: ConnectivityServer, query: Query) -> Answer:
         by = _one_of(query, "by", ("in", "out", "rank"), "in")
-        _, limit = _page(query)
-        found = server.top(limit, by, query.get("level", "url"))
-        return {"entries": [{"url": name, "value": value} for name, value in found]}
+        offset, limit = _page(query, 10 * LIMIT)
+        level = query.get("level", "url")
+        found = server.top(offset + limit, by, level)[offset:]
+        entries = [{"url": name, "value": value} for name, value in found]
+        return _paged(entries, offset, server.level(level).out.nodes)
 
 
 def _needed(query: Query, name: str) -> str:
@@ -123,7 +127,7 @@ def _needed(query: Query, name: str) -> str:
 
 def _number(query: Query, name: str, default: int, most: int) -> int:
     text = query.get(name, str(default))
-    if not (text.isascii() and text.isdigit()) or int(text[:10]) > most:
+    if not (text.isascii() and text.isdigit() and len(text) <= 10 and int(text) <= most):
         raise BadQuestion(f"{name}={text}: give a whole number from 0 to {most}")
     return int(text)
 
@@ -135,11 +139,11 @@ def _one_of(query: Query, name: str, values: tuple[str, ...], default: str) -> s
     return value
 
 
-def _page(query: Query) -> tuple[int, int]:
-    return _number(query, "offset", 0, 1 << 32), _number(query, "limit", 100, LIMIT)
+def _page(query: Query, farthest: int = 1 << 32) -> tuple[int, int]:
+    return _number(query, "offset", 0, farthest), _number(query, "limit", 100, LIMIT)
 
 
-def _paged(entries: list[object] | list[str] | list[dict[str, str]], offset: int, total: int) -> Answer:
+def _paged(entries: Sequence[object], offset: int, total: int) -> Answer:
     answer: Answer = {"entries": entries, "offset": offset, "total": total}
     if offset + len(entries) < total and entries:
         answer["next"] = offset + len(entries)

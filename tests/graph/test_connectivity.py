@@ -1,3 +1,4 @@
+import argparse
 import http.client
 import json
 import os
@@ -10,6 +11,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
+from crawlerproj.graph.arguments import add_arguments
 from crawlerproj.graph.build import build
 from crawlerproj.graph.classic_files import read_classic
 from crawlerproj.graph.connectivity import ConnectivityServer, UnknownNode
@@ -161,7 +163,29 @@ def test_every_question(http_server):
     assert ask(http_server, "/stats")[1]["levels"]["url"]["nodes"] == 32
 
 
+@pytest.mark.parametrize(("path", "entries"), [
+    (f"/inlinks?url={quote(page(0))}", 30), (f"/anchors?url={quote(page(0))}", 30), ("/top?by=out", 32),
+    (f"/neighbourhood?url={quote(page(9))}&depth=4", 8), ("/inlinks?url=h0.example&level=host", 3),
+    ("/top?level=domain", 3),
+])  # fmt: skip
+def test_pages_make_up_the_whole(http_server, path, entries):
+    seen, offset = [], 0
+    while offset is not None:
+        status, answer = ask(http_server, f"{path}&limit=4&offset={offset}")
+        assert status == 200, answer
+        assert len(answer["entries"]) <= 4
+        seen += answer["entries"]
+        offset = answer.get("next")
+    assert seen == ask(http_server, f"{path}&limit=1000")[1]["entries"]
+    assert len(seen) == entries
+
+
 @pytest.mark.parametrize(("path", "status", "hint"), [
+    ("/neighbourhood?url=x&offset=200001", 400, "0 to 200000"),
+    ("/neighbourhood?url=x&depth=5", 400, "0 to 4"),
+    ("/top?offset=10000000000000", 400, "0 to 10000"),
+    ("/path?from=x&to=x", 404, "no url"),
+    ("/degree?url=x&level=planet", 400, "give one of"),
     ("/outlinks?url=http://x.example/", 404, "no url"),
     ("/outlinks", 400, "url="),
     ("/outlinks?url=x&level=planet", 400, "give one of"),
@@ -217,6 +241,10 @@ def test_the_command_builds_asks_and_ranks(tmp_path):
     assert json.loads(top.stdout)["url"] == page(0)
     stats = scrapy("stats", "--dir", tmp_path, "--components")
     assert "strongly connected" in stats.stdout, stats.stderr
+    stats = scrapy("stats", "--dir", tmp_path, "--components", "--level", "host", "--json")
+    assert json.loads(stats.stdout)["components"] == 1
+    near = scrapy("neighbourhood", "h1.example", "--level", "host", "--dir", tmp_path, "--depth", 2, "--json")
+    assert [json.loads(line)["distance"] for line in near.stdout.splitlines()] == [1, 1]
 
 
 def test_the_command_fails_with_a_remedy(crawl, tmp_path):
@@ -232,6 +260,17 @@ def test_the_command_fails_with_a_remedy(crawl, tmp_path):
         assert hint in run.stderr
     assert scrapy("export", "--dir", crawl).returncode == 2  # --to is missing
     assert scrapy().returncode == 2
+
+
+@pytest.mark.parametrize("wrong", [
+    ("outlinks", "x", "--limit", "-2"), ("neighbourhood", "x", "--depth", "-1"), ("build", "--memory", "-5"),
+    ("rank", "--damping", "1.5"), ("rank", "--tolerance", "none"), ("top", "--level", "planet"),
+])  # fmt: skip
+def test_arguments_out_of_range_are_refused(wrong):
+    parser = argparse.ArgumentParser()
+    add_arguments(wrong[0], parser)
+    with pytest.raises(SystemExit):
+        parser.parse_args(wrong[1:])
 
 
 def test_each_action_has_help():
