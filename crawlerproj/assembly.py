@@ -330,6 +330,10 @@ class Crawl:
             wait = self.politeness.backoff(rules.failures, self.rng)
             rules.expires_at = wall + max(wait, errand.retry_after)
         self.robots.put(errand.robots, rules)
+        place = authority(errand.url)
+        if place != errand.robots and errand.url == f"{place}/robots.txt" and not rules.failures:
+            # Another host's file, read on behalf of one that redirects there: news of that host too.
+            self.robots.put(place, rules)
         if errand.ticket.candidate.request:
             self.errands.robots_found(self.group_of(errand.robots + "/")[0], not rules.failures)
 
