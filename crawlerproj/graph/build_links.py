@@ -72,6 +72,8 @@ def number_links(gathered: Gathered, names: Names, work: Path, memory: int, prog
             page = last
             done += links
             progress("numbering links", done, gathered.links)
+    for name in ("targets-ids", "texts", "sources-ids", "times", "counts"):
+        (work / name).unlink()
     return pairs
 
 
@@ -97,6 +99,9 @@ def _look_up(work: Path, kinds: tuple[str, ...], urls: int, memory: int, progres
                     ids.seek(position)
                     ids.write(numbers.data)
         progress("looking up URLs", part + 1, parts)
+    # What is not needed any more goes at once: its pages of memory serve the next files.
+    for name in (*kinds, "hashes"):
+        (work / name).unlink()
 
 
 def _latest(work: Path, pages: int, urls: int, memory: int) -> NDArray[np.uint8]:

@@ -1,14 +1,15 @@
 """Sorts more links than fit into memory: words `node << 32 | node`, if wanted each with a number.
 
-A sample sort: words go to one file as they come; a sample of them says where to cut their range into
-parts that fit; one pass deals them out; each part is sorted in memory. No part depends on how links
-are spread over nodes, since the cuts go through the words themselves.
+What fits is sorted in memory. The rest by a sample sort: words go to one file as they come; a sample of
+them says where to cut their range into parts that fit; one pass deals them out; each part is sorted in
+memory. No part depends on how links are spread over nodes, since the cuts go through the words themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from crawlerproj.graph.jit import Ints, Words, int64, kernel, uint64
 from crawlerproj.graph.rows import Rows
 
 Numbers = NDArray[np.uint32]
+_NONE: Numbers = np.zeros(0, np.uint32)
 _SAMPLE = 499
 _DIGIT = 11  # bits at most
 
@@ -28,33 +30,42 @@ class PairSort:
     def __init__(self, directory: Path, name: str, memory: int, numbered: bool = False) -> None:
         self._words, self._numbers = directory / f"{name}-words", directory / f"{name}-numbers"
         self._directory, self._name, self._numbered = directory, name, numbered
-        # Sorting takes the words, their numbers and a second copy of both.
-        self._most = max(1_000, memory // 40)
+        # Sorting takes the words, their numbers and a second copy of both, and a bit.
+        self._most = max(1_000, memory // (30 if numbered else 20))
         self._sample: list[Words] = []
-        self._file = self._words.open("wb")
-        self._number_file = self._numbers.open("wb") if numbered else None
+        self._waiting: list[tuple[Words, Numbers]] = []
+        self._spilled = False
         self.count = 0
 
-    def add(self, words: Words, numbers: Numbers | None = None) -> None:
+    def add(self, words: Words, numbers: Numbers = _NONE) -> None:
         self._sample.append(words[:: max(1, min(_SAMPLE, len(words)))].copy())
-        self._file.write(words.data)
-        if self._number_file is not None and numbers is not None:
-            self._number_file.write(numbers.data)
         self.count += len(words)
+        if self.count <= self._most:
+            self._waiting.append((words.copy(), numbers.copy()))
+        else:
+            self._spill([*self._waiting, (words, numbers)])
+            self._waiting.clear()
 
     def parts(self) -> Iterator[tuple[Words, Numbers]]:
         """Once only: the files are deleted as they are read."""
-        self._file.close()
-        if self._number_file is not None:
-            self._number_file.close()
-        parts = -(-self.count // self._most)
-        if parts <= 1:
-            yield self._sorted(self._words, self._numbers)
+        if not self._spilled:
+            words = _joined([words for words, _ in self._waiting], np.uint64)
+            numbers = _joined([numbers for _, numbers in self._waiting], np.uint32)
+            self._waiting.clear()
+            yield _distinct(*_radix_sort(words, numbers))
             return
+        parts = -(-self.count // self._most)
         sample = np.sort(np.concatenate(self._sample))
         cuts = sample[np.arange(1, parts) * len(sample) // parts]
-        for words, numbers in self._deal(cuts):
-            yield self._sorted(words, numbers)
+        for words_path, numbers_path in self._deal(cuts):
+            yield self._sorted(words_path, numbers_path)
+
+    def _spill(self, chunks: list[tuple[Words, Numbers]]) -> None:
+        self._spilled = True
+        with self._words.open("ab") as word_file, self._numbers.open("ab") as number_file:
+            for words, numbers in chunks:
+                word_file.write(words.data)
+                number_file.write(numbers.data)
 
     def _deal(self, cuts: Words) -> list[tuple[Path, Path]]:
         paths = [
@@ -63,11 +74,10 @@ class PairSort:
         ]
         files = [(words.open("wb"), numbers.open("wb")) for words, numbers in paths]
         step = min(self._most // 4, 1 << 20)
-        none = np.zeros(0, np.uint32)
         with self._words.open("rb") as word_file:
             number_file = self._numbers.open("rb") if self._numbered else None
             while len(words := np.fromfile(word_file, np.uint64, step)):
-                numbers = np.fromfile(number_file, np.uint32, step) if number_file else none
+                numbers = np.fromfile(number_file, np.uint32, step) if number_file else _NONE
                 dealt, numbers_dealt, ends = _deal_out(words, numbers, cuts)
                 for part, (word_part, number_part) in enumerate(files):
                     word_part.write(dealt[ends[part] : ends[part + 1]].data)
@@ -79,16 +89,25 @@ class PairSort:
             word_part.close()
             number_part.close()
         self._words.unlink()
-        self._numbers.unlink(missing_ok=True)
+        self._numbers.unlink()
         return paths
 
     def _sorted(self, word_path: Path, number_path: Path) -> tuple[Words, Numbers]:
-        words = np.fromfile(word_path, np.uint64)
+        words, numbers = np.fromfile(word_path, np.uint64), np.fromfile(number_path, np.uint32)
         word_path.unlink()
-        numbers = np.fromfile(number_path, np.uint32) if self._numbered else np.zeros(0, np.uint32)
-        words, numbers = _radix_sort(words, numbers)
-        number_path.unlink(missing_ok=True)
-        return _distinct(words, numbers)
+        number_path.unlink()
+        return _distinct(*_radix_sort(words, numbers))
+
+
+def _joined(chunks: list[NDArray[Any]], kind: type) -> NDArray[Any]:
+    """One array of all; each chunk is let go as it is copied."""
+    whole: NDArray[Any] = np.empty(sum(map(len, chunks)), kind)
+    end = len(whole)
+    while chunks:
+        chunk = chunks.pop()
+        whole[end - len(chunk) : end] = chunk
+        end -= len(chunk)
+    return whole
 
 
 @kernel
