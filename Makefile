@@ -42,9 +42,9 @@ check: setup
 	$(BIN)/ruff check crawlerproj tests benchmarks
 	$(BIN)/mypy
 
-# Whole crawls mostly wait: three files of tests at a time.
+# Whole crawls mostly wait: three files of tests at a time, and the long ones, which have few tests, not last.
 test: check
-	$(BIN)/python -m pytest -n 3 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 proof: setup
 	$(BIN)/python benchmarks/proof $(if $(ONLY),--only $(ONLY))
