@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+
+from crawlerproj.items import Candidate
+from crawlerproj.urls.hosts import host_of
 
 STEPS = ((0.99, 2), (0.90, 1), (0.50, 0), (0.0, -1))  # from this share of hosts below on: queues
 _LOOK_SECONDS = 5.0
@@ -41,30 +45,32 @@ class RankTable:
         self._version: tuple[int, int] | None = None
         self._queues: dict[str, int] = {}
 
-    def __call__(self, candidate: object, host: str) -> int:
-        """A rule of the prioritiser: the number of queues to move a candidate of this host up."""
+    def __call__(self, candidate: Candidate, group: str) -> int:
+        """A rule of the prioritiser: the number of queues to move a candidate up."""
         now = self._clock()
         if now - self._looked >= _LOOK_SECONDS:
             self._looked = now
             self._look()
-        return self._queues.get(host, 0)
+        # The politeness group may be a whole domain: the table is about hosts.
+        return self._queues.get(host_of(candidate.url), 0) if self._queues else 0
 
     def _look(self) -> None:
         try:
             status = self._path.stat()
-        except FileNotFoundError:
+        except OSError:
             self._version, self._queues = None, {}
             return
         version = (status.st_mtime_ns, status.st_ino)
         if version != self._version:
             self._version = version
-            self._queues = _read(self._path)
+            with suppress(OSError, ValueError):  # unreadable: what was read before stands
+                self._queues = _read(self._path)
 
 
 def _read(path: Path) -> dict[str, int]:
     queues: dict[str, int] = {}
     for line in path.read_text("utf-8").splitlines():
         host, _, number = line.partition("\t")
-        if not line.startswith("#") and number.removeprefix("-").isdigit():
+        if not line.startswith("#") and number.isascii() and number.removeprefix("-").isdigit():
             queues[host] = int(number)
     return queues

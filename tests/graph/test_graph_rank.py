@@ -11,6 +11,7 @@ from crawlerproj.graph.compact_files import CompactGraph
 from crawlerproj.graph.rank import component_sizes, pagerank, strong_components
 from crawlerproj.graph.rank_table import RankTable, write_rank_table
 from crawlerproj.graph.rows import Rows
+from crawlerproj.items import Candidate
 
 
 def compressed(rows, path):
@@ -77,15 +78,26 @@ def test_a_long_chain_needs_no_call_stack():
 def test_the_rank_table_is_read_again_when_it_has_changed(tmp_path):
     now = [0.0]
     table = RankTable(tmp_path / "ranks.tsv", lambda: now[0])
-    assert table(None, "h0.example") == 0
+
+    def queues(*numbers):
+        return [table(Candidate(f"http://h{n}.example/x"), "example") for n in numbers]
+
+    assert queues(0) == [0]
     hosts = [f"h{n}.example" for n in range(100)]
     assert write_rank_table(tmp_path / "ranks.tsv", hosts, [n / 100 for n in range(100)]) == 60
-    assert table(None, "h99.example") == 0  # not looked at yet
+    assert queues(99) == [0]  # not looked at yet
     now[0] = 10.0
-    assert [table(None, f"h{n}.example") for n in (99, 95, 70, 10)] == [2, 1, 0, -1]
+    assert queues(99, 95, 70, 10) == [2, 1, 0, -1]
     write_rank_table(tmp_path / "ranks.tsv", hosts, [-n / 100 for n in range(100)])
     now[0] = 20.0
-    assert [table(None, f"h{n}.example") for n in (99, 0)] == [-1, 2]
-    (tmp_path / "ranks.tsv").unlink()
+    assert queues(99, 0) == [-1, 2]
+    (tmp_path / "ranks.tsv").write_bytes(b"h1.example\t5\n\xff\xfe not text\n")
     now[0] = 30.0
-    assert table(None, "h0.example") == 0
+    assert queues(99, 0, 1) == [-1, 2, 1]  # unreadable: what was read before stands
+    lines = "h1.example\t3\nh2.example\t²\nh3.example\nh4.example\t--1\n"
+    (tmp_path / "ranks.tsv").write_text(lines, "utf-8")
+    now[0] = 40.0
+    assert queues(0, 1, 2, 3, 4) == [0, 3, 0, 0, 0]
+    (tmp_path / "ranks.tsv").unlink()
+    now[0] = 50.0
+    assert queues(1) == [0]
