@@ -31,7 +31,7 @@ class PairSort:
         self._words, self._numbers = directory / f"{name}-words", directory / f"{name}-numbers"
         self._directory, self._name, self._numbered = directory, name, numbered
         # Sorting takes the words, their numbers and a second copy of both, and a bit.
-        self._most = max(1_000, memory // (35 if numbered else 24))
+        self._most = max(1_000, memory // (35 if numbered else 32))
         self._sample: list[Words] = []
         self._waiting: list[tuple[Words, Numbers]] = []
         self._spilled = False
