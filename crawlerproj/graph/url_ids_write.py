@@ -18,7 +18,7 @@ from crawlerproj.graph.url_ids import BLOCK, HEADER, MAGIC
 _SEARCH = {"strategy": zstandard.STRATEGY_LAZY, "search_log": 6, "min_match": 5, "target_length": 32,
            "window_log": 17, "chain_log": 17, "hash_log": 17}  # fmt: skip
 _TRAINED_MOST = 64 << 10
-_SAMPLED_BLOCKS = 1_024  # 4,096 take four times as long and save nothing
+_SAMPLED_BLOCKS = 1_024  # 4,096 take four times as long and save at most 0.5 %
 
 
 class UrlIdsWriter:
