@@ -127,14 +127,16 @@ class Crawl:
         group = settings.get("POLITENESS_GROUP") or "host"
         self._group_name = group_by(group if group != "ip" else "host")
         self._groups: dict[str, tuple[bytes, str]] = {}
+        ranks = parts.ranks(self.directory)
         shared = self.state.shared
-        fronts = (PartitionedFronts(shared, self.limits.queues, self.limits.bias, self.rng)
+        fronts = (PartitionedFronts(shared, self.limits.queues, self.limits.bias, self.rng, ranks.standing)
                   if shared is not None else None)
         self.frontier = (AddressFrontier if group == "ip" else Frontier)(
             self.storage, self.limits, key_of=self.key_of, group_of=self.group_of,
-            priority_of=parts.prioritiser(settings, self.limits.queues, self.directory),
+            priority_of=parts.prioritiser(settings, self.limits.queues, ranks),
             now=time.monotonic(), wall=self.wall(), rng=self.rng,
             fronts=fronts, may_contact=shared.may_fetch if shared is not None else None,
+            standing=ranks.standing,
         )
         self.content_seen = parts.content_seen(settings, self.storage)
         judges = settings.get("CONTENT_SEEN", "minhash") != "off"

@@ -85,12 +85,15 @@ def politeness(settings: BaseSettings, limits: Limits) -> Politeness:
     )
 
 
-def prioritiser(settings: BaseSettings, queues: int, directory: Path) -> Prioritiser:
+def ranks(directory: Path) -> RankTable:
+    """Written by `scrapy graph rank --feed-frontier`, read again when it changes."""
+    return RankTable(directory / "host-ranks.tsv", time.monotonic)
+
+
+def prioritiser(settings: BaseSettings, queues: int, ranks: RankTable) -> Prioritiser:
     weights = settings.get("HOST_WEIGHTS")
     rules = [load_object(rule) for rule in settings.getlist("PRIORITY_RULES")]
-    # Written by `scrapy graph rank --feed-frontier`, read again when it changes.
-    rules.append(RankTable(directory / "host-ranks.tsv", time.monotonic))
-    return Prioritiser(queues, read_weights(weights) if weights else None, rules)
+    return Prioritiser(queues, read_weights(weights) if weights else None, [*rules, ranks])
 
 
 def manners(settings: BaseSettings, limits: Limits) -> Manners:

@@ -5,11 +5,27 @@ from __future__ import annotations
 import random
 from bisect import bisect
 from collections import deque
+from collections.abc import Callable
 from itertools import accumulate
 
-from crawlerproj.storage.interface import Storage
+from crawlerproj.storage.interface import HostRecord, Storage
 
 _PIECE = 64
+Standing = Callable[[str], int]
+"""How many queues up a host belongs now, whatever it was when its URLs were offered."""
+
+
+def best_first(entries: list[tuple[int, bytes]], standing: Standing,
+               record_of: Callable[[bytes], HostRecord | None]) -> list[tuple[int, bytes]]:
+    """A piece of a front queue, hosts of higher standing first, else in order of arrival.
+
+    A piece is emptied before the next is read, so nobody waits for more than one piece of better hosts.
+    """
+    def rank(entry: tuple[int, bytes]) -> int:
+        record = record_of(entry[1])
+        return -standing(record.name) if record is not None else 0
+
+    return sorted(entries, key=rank)
 
 
 class FrontQueues:
@@ -19,8 +35,9 @@ class FrontQueues:
     that a group has landed, so ranks that were found empty are looked at again.
     """
 
-    def __init__(self, storage: Storage, queues: int, bias: float, rng: random.Random) -> None:
-        self._storage = storage
+    def __init__(self, storage: Storage, queues: int, bias: float, rng: random.Random,
+                 standing: Standing | None = None) -> None:
+        self._storage, self._standing = storage, standing
         self._rng = rng
         self._weights = [bias ** (queues - 1 - rank) for rank in range(queues)]
         self._cursors = [max(0, storage.front_marks.get(rank, 0) - 1) for rank in range(queues)]
@@ -52,12 +69,15 @@ class FrontQueues:
             rank = self._ranks[bisect(cumulative, point, 0, len(cumulative) - 1)]
             head = self._heads[rank]
             if not head:
-                head.extend(self._storage.read_front(rank, self._cursors[rank], _PIECE))
-                if not head:
+                piece = self._storage.read_front(rank, self._cursors[rank], _PIECE)
+                if not piece:
                     self._open.discard(rank)
                     self._weigh()
                     continue
-                self._cursors[rank] = head[-1][0]
+                self._cursors[rank] = piece[-1][0]
+                if self._standing is not None:
+                    piece = best_first(piece, self._standing, self._storage.host)
+                head.extend(piece)
             seq, host = head.popleft()
             record = self._storage.host(host)
             # An entry may have been replaced or deleted by a group that has not landed yet.
@@ -67,7 +87,7 @@ class FrontQueues:
 
     def mark(self, held: list[tuple[int, int]]) -> None:
         """Moves the low-water marks up to the first entry that may still be alive."""
-        marks = {rank: (self._heads[rank][0][0] if self._heads[rank] else cursor + 1)
+        marks = {rank: min((seq for seq, _ in self._heads[rank]), default=cursor + 1)
                  for rank, cursor in enumerate(self._cursors)}
         for rank, seq in held:
             marks[rank] = min(marks[rank], seq)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlerproj.frontier.back_queues import BackQueue, Ticket
 from crawlerproj.frontier.contacts import Contacts
-from crawlerproj.frontier.front_queues import FrontQueues
+from crawlerproj.frontier.front_queues import FrontQueues, Standing
 from crawlerproj.frontier.heap import DueHeap
 from crawlerproj.frontier.limits import Limits
 from crawlerproj.frontier.suspects import Suspects
@@ -42,12 +42,13 @@ class Frontier:
     def __init__(self, storage: Storage, limits: Limits, *, key_of: Callable[[Candidate], bytes],
                  group_of: Callable[[str], tuple[bytes, str]], priority_of: Callable[[Candidate, str], int],
                  now: float, wall: float, rng: random.Random, fronts: PartitionedFronts | None = None,
-                 may_contact: Callable[[bytes], bool] | None = None) -> None:
+                 may_contact: Callable[[bytes], bool] | None = None,
+                 standing: Standing | None = None) -> None:
         self.storage = storage
         self.limits = limits
         self.key_of, self._group_of, self._priority_of = key_of, group_of, priority_of
         self._offset = wall - now
-        self._fronts = fronts or FrontQueues(storage, limits.queues, limits.bias, rng)
+        self._fronts = fronts or FrontQueues(storage, limits.queues, limits.bias, rng, standing)
         self._shared = fronts is not None
         self._may_contact = may_contact
         self._contacts = Contacts(storage, limits, wall, self._offset, may_contact)

@@ -18,6 +18,7 @@ from itertools import accumulate
 from typing import Protocol
 
 from crawlerproj.frontier.back_queues import BackQueue
+from crawlerproj.frontier.front_queues import Standing, best_first
 from crawlerproj.frontier.frontier import Frontier
 from crawlerproj.storage.interface import HostRecord
 
@@ -39,8 +40,9 @@ class SharedStorage(Protocol):
 class PartitionedFronts:
     """The front queues of all owned partitions: a rank by chance, then its partitions in turn."""
 
-    def __init__(self, storage: SharedStorage, queues: int, bias: float, rng: random.Random) -> None:
-        self._storage, self._queues, self._rng = storage, queues, rng
+    def __init__(self, storage: SharedStorage, queues: int, bias: float, rng: random.Random,
+                 standing: Standing | None = None) -> None:
+        self._storage, self._queues, self._rng, self._standing = storage, queues, rng, standing
         self._weights = [bias ** (queues - 1 - rank) for rank in range(queues)]
         self._cursors: dict[_Place, int] = {}
         self._heads: dict[_Place, deque[tuple[int, bytes]]] = {}
@@ -120,10 +122,13 @@ class PartitionedFronts:
         places = [place for place, head in self._heads.items() if not head]
         wanted = [(partition, rank, self._cursors[partition, rank]) for partition, rank in places]
         found = self._storage.read_fronts(wanted, _PIECE) if wanted else []
+        ordered = found
+        if self._standing is not None:  # may be a Pause: nothing has been noted yet
+            ordered = [best_first(entries, self._standing, self._storage.host) for entries in found]
         self._read = True
-        for (partition, rank), entries in zip(places, found, strict=True):
+        for (partition, rank), entries, heads in zip(places, found, ordered, strict=True):
             if entries:
-                self._heads[partition, rank].extend(entries)
+                self._heads[partition, rank].extend(heads)
                 self._cursors[partition, rank] = entries[-1][0]
                 self._turns[rank].append(partition)
                 self._read = False

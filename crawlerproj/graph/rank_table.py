@@ -47,12 +47,16 @@ class RankTable:
 
     def __call__(self, candidate: Candidate, group: str) -> int:
         """A rule of the prioritiser: the number of queues to move a candidate up."""
+        # The politeness group may be a whole domain: the table is about hosts.
+        return self.standing(host_of(candidate.url))
+
+    def standing(self, host: str) -> int:
+        """How many queues up a host belongs now."""
         now = self._clock()
         if now - self._looked >= _LOOK_SECONDS:
             self._looked = now
             self._look()
-        # The politeness group may be a whole domain: the table is about hosts.
-        return self._queues.get(host_of(candidate.url), 0) if self._queues else 0
+        return self._queues.get(host, 0)
 
     def _look(self) -> None:
         try:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from crawlerproj.frontier.front_queues import FrontQueues
 from crawlerproj.storage.interface import NEVER
 
 from .crawl import Crawl, host_key, name
@@ -593,3 +594,21 @@ def test_a_url_of_two_deaths_waits_a_minute_beside_others(crawl_with: CrawlWith)
     assert crawl.begin() is None
     crawl.pass_time(61)
     assert name(crawl.begin()) == "bad/1"
+
+
+def test_a_host_that_has_risen_since_its_urls_were_offered_is_drawn_first(crawl):
+    standing = {"c": 2, "a": -1}
+    crawl.add("a/1", "b/1", "c/1", "d/1")
+    fronts = FrontQueues(crawl.storage, crawl.limits.queues, crawl.limits.bias, crawl.rng,
+                         lambda host: standing.get(host, 0))
+    assert [fronts.take() for _ in range(5)] == [*map(host_key, "cbda"), None]
+
+
+def test_marks_stay_below_every_host_of_a_piece_that_was_reordered(crawl):
+    crawl.add("a/1", "b/1", "c/1")
+    fronts = FrontQueues(crawl.storage, crawl.limits.queues, crawl.limits.bias, crawl.rng,
+                         lambda host: host == "c")
+    assert fronts.take() == host_key("c")
+    fronts.mark([])
+    rank, seq = crawl.storage.host(host_key("a")).front
+    assert crawl.storage.front_marks[rank] == seq
