@@ -19,7 +19,7 @@ ADAPTERS = {
     "fetch/checked_addresses.py",
     "parse/responses.py", "documents/pipelines.py", "documents/door_pages.py", "graph/pipeline.py",
     "addon.py", "feed_files.py", "assembly.py", "parts.py", "settings.py", "progress.py", "summary.py",
-    "log.py", "stats.py", "stats_log.py",
+    "log.py", "signals.py", "stats.py", "stats_log.py",
 }
 ADAPTER_ROOMS = {"spiders", "commands", "control"}
 # library -> the only places that may import it

@@ -31,6 +31,7 @@ from crawlerproj.frontier.ending import ending
 from crawlerproj.frontier.errands import STORAGE_AWAY, Errand
 from crawlerproj.frontier.requests import RequestDoor
 from crawlerproj.frontier.short_way import DONE
+from crawlerproj.signals import QuickSignals
 from crawlerproj.storage.interface import Pause
 from crawlerproj.summary import closing_words
 
@@ -85,6 +86,7 @@ class FrontierScheduler(BaseScheduler):
         self._door = RequestDoor(spider, crawl, crawler_settings.getbool("MERCATOR_ROBOTS", True))
         crawl.on_landed, crawl.on_failed = self._wake, self._stop
         crawl.use_resolver(resolver_of(self.crawler))
+        QuickSignals.use(self.crawler)
         self._wrap_remove_request()
         if refusal := feeds.refusal(crawl):
             crawl.fail("feed_overwritten", refusal)
@@ -197,7 +199,7 @@ class FrontierScheduler(BaseScheduler):
         else:
             request = Request(errand.url, meta={
                 "depth": candidate.depth, "dont_redirect": True, "dont_retry": True,
-                "handle_httpstatus_all": True,
+                "handle_httpstatus_all": True, "verbatim_url": True,  # it is spelled already
             })
             # As `headers=` would, without spelling the same names again for each page.
             dict.update(request.headers, self._headers)

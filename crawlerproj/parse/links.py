@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from selectolax.lexbor import LexborNode
 
@@ -27,6 +28,9 @@ _ANCHOR_READ = 10_000
 # Anchors may nest (through object), and each is read with all that it contains: 1,000 around a
 # megabyte would be a gigabyte. After this many characters the anchors of the page stay empty.
 _ANCHOR_BUDGET = 4_000_000
+
+# Makes a Link of its fields: what Link(...) does, without a call in Python for each.
+_link_of: Callable[[tuple[str, str, str]], Link] = partial(tuple.__new__, Link)
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]*):")
 # What the URL standard strips before it looks for a scheme: tabs, newlines, and C0 or space in front.
@@ -47,8 +51,8 @@ class LinkCollector:
     """Gathers the links of one page; `links`, `positions` and `rejected` are its result."""
 
     __slots__ = (
-        "_anchor_budget", "_base", "_by_url", "_has_base", "_max_links", "_nofollow", "_spell", "_spelled",
-        "positions", "rejected",
+        "_base", "_has_base", "_kept", "_max_links", "_nofollow", "_spell", "_spelled", "positions",
+        "rejected",
     )
 
     def __init__(self, url: str, spell: Spell, max_links: int = MAX_LINKS, *, nofollow: bool = False) -> None:
@@ -58,9 +62,8 @@ class LinkCollector:
         self._max_links = max_links
         # A page that says nofollow has its links counted, not kept.
         self._nofollow = nofollow
-        self._anchor_budget = _ANCHOR_BUDGET
         self._spelled: dict[str, str] = {}
-        self._by_url: dict[str, Link] = {}
+        self._kept: dict[str, tuple[LexborNode | None, str]] = {}  # URL -> whose text is its anchor, and rel
         self.positions: list[int] = []  # of each link: its place among the page's elements that may link
         self.rejected: dict[str, int] = {}
 
@@ -69,9 +72,11 @@ class LinkCollector:
         """The hrefs as the page wrote them, each once: the same on a mirror, whatever they resolve to."""
         return list(self._spelled)
 
-    @property
     def links(self) -> list[Link]:
-        return list(self._by_url.values())
+        """All that was kept, with the anchors read from the tree: ask once, at the end."""
+        kept = self._kept.values()
+        anchors = anchor_texts([node for node, _ in kept])
+        return list(map(_link_of, zip(self._kept, anchors, [rel for _, rel in kept], strict=True)))
 
     def collect(self, elements: Iterable[tuple[str, LexborNode, Attributes]]) -> None:
         """Reads elements that may link, with tag and attributes, in the order of the document."""
@@ -129,23 +134,17 @@ class LinkCollector:
         url = self._spelled.get(raw)
         if url is None:
             url = self._spell_new(raw)
-        by_url = self._by_url
-        if url in by_url:
+        kept = self._kept
+        if url in kept:
             return
         # A refused spelling is remembered as "!reason": no URL begins so.
         if url[0] == "!":
             self._reject(url[1:])
-            return
-        if len(by_url) >= self._max_links:
+        elif len(kept) >= self._max_links:
             self._reject("too_many")
-            return
-        anchor = ""
-        if node is not None and self._anchor_budget > 0:
-            anchor = node.text()
-            self._anchor_budget -= len(anchor)
-            anchor = " ".join(anchor.split()) if len(anchor) <= MAX_ANCHOR else collapse(anchor, MAX_ANCHOR)
-        by_url[url] = Link(url, anchor, rel or "")
-        self.positions.append(position)
+        else:
+            kept[url] = node, rel or ""
+            self.positions.append(position)
 
     def _spell_new(self, raw: str) -> str:
         if len(self._spelled) >= 4 * self._max_links:
@@ -185,6 +184,18 @@ def refresh_target(content: str) -> str:
     """The URL of a meta refresh such as `5; url='/next'`; empty if it only reloads."""
     found = _REFRESH_URL.match(content[: 2 * MAX_HREF].strip())
     return (found[1] or found[2] or found[3] or "").strip() if found else ""
+
+
+def anchor_texts(nodes: Iterable[LexborNode | None]) -> list[str]:
+    """The text of each node in one line of bounded length; collapsed all at once, which is cheaper."""
+    budget, texts = _ANCHOR_BUDGET, []
+    for node in nodes:
+        text = node.text() if node is not None and budget > 0 else ""
+        budget -= len(text)
+        texts.append(text if len(text) <= MAX_ANCHOR else collapse(text, MAX_ANCHOR))
+    # No parsed text contains NUL.
+    whole = " ".join("\0".join(texts).split())
+    return whole.replace(" \0", "\0").replace("\0 ", "\0").split("\0") if texts else []
 
 
 def collapse(text: str, limit: int) -> str:

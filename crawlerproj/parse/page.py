@@ -236,8 +236,8 @@ def _read(
     collector.collect(linking)
     if link_headers:
         collector.collect_headers(link_headers, url)
-    parsed.links, parsed.rejected, parsed.positions = collector.links, collector.rejected, collector.positions
-    parsed.written = collector.written
+    parsed.links, parsed.written = collector.links(), collector.written
+    parsed.rejected, parsed.positions = collector.rejected, collector.positions
 
 
 def _read_meta(attributes: Attributes, parsed: Parsed, directives: Directives) -> None:
