@@ -142,10 +142,10 @@ def main() -> None:
     crawler = process.create_crawler(SameWorkSpider)
     process.crawl(crawler, seeds=stock_scrapy.read_seeds(options.seeds),
                   extractor=stock_scrapy.LinkExtractor())
-    before = stock_scrapy.cpu_seconds()
+    meter = stock_scrapy.CpuMeter(crawler)
     process.start()
     print(json.dumps({
-        "pages": crawler.spider.pages, "cpu_seconds": round(stock_scrapy.cpu_seconds() - before, 3),
+        "pages": crawler.spider.pages, **meter.figures(),
         "records": dict(crawler.warc.records), "near_duplicates": crawler.near_duplicates.found,
     }))
 
