@@ -48,6 +48,21 @@ def test_a_foreign_zstd_reader_takes_the_file(log, tmp_path):
     assert text_of(tmp_path).count("\x01") == 3
 
 
+def test_one_link_to_be_cleaned_changes_no_other(log, tmp_path):
+    good = [Link(f"http://{name}.example/", f"to {name}", "next") for name in "bcd"]
+    log.append("http://a.example/1", good, 1.0)
+    log.append("http://a.example/2", [*good, Link("http://e.example/", "a\x02b\t c", "x\ny")], 1.0)
+    log.append("http://a.example/3", [*good, Link("http://e.example/\x7f"), Link("http://é.example/")], 1.0)
+    log.lengths()
+    log.flush_and_sync()
+    lines = "".join(f"{url}\t{anchor}\t{rel}\n" for url, anchor, rel in good)
+    assert text_of(tmp_path).split("\x01")[1:] == [
+        f"http://a.example/1\t1.000\n{lines}",
+        f"http://a.example/2\t1.000\n{lines}http://e.example/\ta b c\tx y\n",
+        f"http://a.example/3\t1.000\n{lines}http://é.example/\t\t\n",
+    ]
+
+
 def test_nothing_an_author_writes_can_forge_a_line(log, tmp_path):
     log.append("http://a.example/", [
         Link("http://b.example/", " two\n\tlines\x01 \r\n", "no\tfollow"),
