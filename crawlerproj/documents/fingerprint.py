@@ -45,7 +45,10 @@ _NONE = np.uint32(0xFFFFFFFF)
 _BASE = 0x9E3779B97F4A7C15
 _SMALL_BASE = 0x9E3779B5  # 5 modulo 8: powers less one have few factors of two, so short words differ
 _MIX = np.uint64(0xFF51AFD7ED558CCD)
-_COMBINE = (0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F)
+_COMBINE = tuple(map(np.uint64, (
+    0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F)))
+_SPREAD = np.uint64(_BASE)
+_SHIFT_29, _SHIFT_32, _SHIFT_33 = map(np.uint64, (29, 32, 33))
 _UNSEPARATED = (
     (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3040, 0x30FF),
     (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),
@@ -81,8 +84,8 @@ class Fingerprinter:
         """The least of each bin of a set of shingles (at least one)."""
         if not len(shingle_hashes):
             raise ValueError("a text without words has no signature")
-        high = shingle_hashes >> np.uint64(32)
-        bins = (high * np.uint64(self.values) >> np.uint64(32)).view(np.int64)
+        high = shingle_hashes >> _SHIFT_32
+        bins = (high * np.uint64(self.values) >> _SHIFT_32).view(np.int64)
         minima = np.full(self.values, _NONE, np.uint32)
         np.minimum.at(minima, bins, high.astype(np.uint32))
         positions = (minima & np.uint32(0xFFFF)) % np.uint32(self.empty)
@@ -176,13 +179,14 @@ def shingles(hashes: Hashes) -> Hashes:
         return hashes
     width = min(SHINGLE_WORDS, len(hashes))
     count = len(hashes) - width + 1
-    mixed = hashes[:count] * np.uint64(_COMBINE[0])
+    mixed = hashes[:count] * _COMBINE[0]
+    term = np.empty_like(mixed)
     for position in range(1, width):
-        mixed += hashes[position : position + count] * np.uint64(_COMBINE[position])
-    mixed ^= mixed >> np.uint64(33)
+        mixed += np.multiply(hashes[position : position + count], _COMBINE[position], out=term)
+    mixed ^= np.right_shift(mixed, _SHIFT_33, out=term)
     mixed *= _MIX
-    mixed ^= mixed >> np.uint64(29)
-    mixed *= np.uint64(_BASE)
+    mixed ^= np.right_shift(mixed, _SHIFT_29, out=term)
+    mixed *= _SPREAD
     return mixed
 
 
@@ -190,8 +194,7 @@ def _chunk_hashes(codes: Codes) -> Hashes:
     starts, ends = _token_bounds(codes)
     powers, inverses = _powers()
     # In 32 bits: twice as much of it stays in the processor's cache.
-    terms = codes.astype(np.uint32)
-    terms *= powers[: len(codes)]
+    terms = np.multiply(codes, powers[: len(codes)], dtype=np.uint32)
     running = np.empty(len(codes) + 1, np.uint32)
     running[0] = 0
     np.add.accumulate(terms, out=running[1:])
@@ -200,13 +203,13 @@ def _chunk_hashes(codes: Codes) -> Hashes:
     sums -= running.take(starts)
     sums *= inverses.take(starts)
     hashes: Hashes = sums.astype(np.uint64)
-    hashes *= np.uint64(_BASE)
-    hashes ^= hashes >> np.uint64(32)
+    hashes *= _SPREAD
+    hashes ^= hashes >> _SHIFT_32
     return hashes
 
 
 def _token_bounds(codes: Codes) -> tuple[NDArray[Any], NDArray[Any]]:
-    if codes.max(initial=0) < _UNSEPARATED[0][0]:
+    if codes.dtype == np.uint8 or codes.max(initial=0) < _UNSEPARATED[0][0]:
         spaces = (codes == _SPACE).nonzero()[0]
         starts, ends = np.empty(len(spaces) + 1, np.intp), np.empty(len(spaces) + 1, np.intp)
         starts[0], ends[-1] = 0, len(codes)
