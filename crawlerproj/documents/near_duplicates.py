@@ -53,6 +53,11 @@ class Buckets:
     def row(self, key: bytes) -> bytes:
         return self._tables.get(self._table, key) or b""
 
+    def look_up(self, keys: list[bytes]) -> dict[bytes, bytes]:
+        """The rows of some keys, read in one call."""
+        found = self._tables.get_many(self.rows(keys))
+        return {key: row or b"" for key, row in zip(keys, found, strict=True)}
+
     def add(self, key: bytes, page: PageId, row: bytes | None = None) -> None:
         """`row` is what a look-up of the key has just given: it saves the second read."""
         row = self.row(key) if row is None else row
@@ -89,7 +94,7 @@ class NearDuplicates:
 
     def look_up(self, signature: bytes) -> dict[bytes, bytes]:
         """The bucket of each band: {key: row}."""
-        return {key: self._buckets.row(key) for key in self.keys(signature)}
+        return self._buckets.look_up(self.keys(signature))
 
     def matches(
         self, signature: bytes, looked_up: dict[bytes, bytes], signature_of: Callable[[PageId], bytes],

@@ -4,6 +4,7 @@ two copies fetched within a tenth of a second are copies too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 
@@ -11,6 +12,8 @@ class Tables(Protocol):
     """What is asked of storage. Writes belong to the open commit group."""
 
     def get(self, table: str, key: bytes) -> bytes | None: ...
+
+    def get_many(self, wanted: Sequence[tuple[str, bytes]]) -> list[bytes | None]: ...
 
     def put(self, table: str, key: bytes, value: bytes) -> None: ...
 
@@ -25,6 +28,9 @@ class MemoryTables:
 
     def get(self, table: str, key: bytes) -> bytes | None:
         return self.rows.get((table, key))
+
+    def get_many(self, wanted: Sequence[tuple[str, bytes]]) -> list[bytes | None]:
+        return [self.rows.get(row) for row in wanted]
 
     def put(self, table: str, key: bytes, value: bytes) -> None:
         self.rows[table, key] = value

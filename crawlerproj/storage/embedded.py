@@ -62,6 +62,7 @@ class EmbeddedStorage:
         # The library's stubs know str keys too; ours are bytes, in and out.
         self._family: dict[str, Any] = {name: self._db.get_column_family(name) for name in FAMILIES}
         self._seen, self._run_handle = self._family["seen"], self._handle["run"]
+        self._tables = self._family["table"]
         state = self._meta()
         self._groups = Groups(state.get("seq", 1))
         self._landed_seq = self._groups.next_seq  # all that can be read lies below
@@ -236,8 +237,17 @@ class EmbeddedStorage:
         for group in self._groups.uncommitted():
             if row in group.rows:
                 return group.rows[row]
-        data: bytes | None = self._family["table"].get(row)
+        data: bytes | None = self._tables.get(row)
         return data
+
+    def get_many(self, wanted: Sequence[tuple[str, bytes]]) -> list[bytes | None]:
+        rows = [table_key(table, key) for table, key in wanted]
+        found: list[bytes | None] = self._tables[rows]
+        for group in reversed(list(self._groups.uncommitted())):
+            written = group.rows
+            if not written.keys().isdisjoint(rows):
+                found = [written.get(row, known) for row, known in zip(rows, found, strict=True)]
+        return found
 
     def put(self, table: str, key: bytes, value: bytes) -> None:
         group = self._groups.open
@@ -334,7 +344,7 @@ class EmbeddedStorage:
         # RocksDB's lock is held until every handle has been collected.
         self._family.clear()
         self._handle.clear()
-        del self._seen, self._run_handle
+        del self._seen, self._tables, self._run_handle
         del self._hosts
         self._groups = Groups(0)
         self._db.close()

@@ -159,6 +159,9 @@ class Storage(Protocol):
     def get(self, table: str, key: bytes) -> bytes | None:
         """A row of a table, uncommitted groups included."""
 
+    def get_many(self, wanted: Sequence[tuple[str, bytes]]) -> list[bytes | None]:
+        """Some rows (table, key) in one call, in the order asked for."""
+
     def put(self, table: str, key: bytes, value: bytes) -> None: ...
 
     def delete(self, table: str, key: bytes) -> None: ...

@@ -422,6 +422,23 @@ class StorageContract:
         assert storage.get("robots", b"a") is None
         assert list(storage.items("table")) == []
 
+    def test_many_rows_are_read_as_one_row_is(self, engine: Engine) -> None:
+        storage = engine.open()
+        for name in (b"committed", b"changed", b"deleted"):
+            storage.put("a", name, b"old")
+        commit(storage)
+        storage.put("a", b"changed", b"newer")
+        storage.delete("a", b"deleted")
+        landing = storage.seal()
+        storage.put("b", b"open", b"newest")
+        storage.put("a", b"changed", b"newest")
+        wanted = [("a", b"changed"), ("b", b"open"), ("a", b"deleted"), ("a", b"open"), ("a", b"committed")]
+        assert storage.get_many(wanted) == [b"newest", b"newest", None, None, b"old"]
+        assert storage.get_many(wanted) == [storage.get(*row) for row in wanted]
+        assert storage.get_many([]) == []
+        storage.write(landing, lambda: None)
+        storage.landed(landing)
+
     # --- groups -----------------------------------------------------------------------------
 
     def test_one_group_lands_before_the_next_is_sealed(self, engine: Engine) -> None:

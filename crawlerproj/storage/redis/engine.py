@@ -190,7 +190,7 @@ class RedisStorage(Queues):
     def get(self, table: str, key: bytes) -> bytes | None:
         return self.get_many([(table, key)])[0]
 
-    def get_many(self, wanted: list[tuple[str, bytes]]) -> list[bytes | None]:
+    def get_many(self, wanted: Sequence[tuple[str, bytes]]) -> list[bytes | None]:
         """Rows of tables, uncommitted groups included, in one round trip."""
         found: dict[tuple[str, bytes], bytes | None] = {}
         for group in (self._landing, self._group):
