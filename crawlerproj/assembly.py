@@ -127,18 +127,22 @@ class Crawl:
         group = settings.get("POLITENESS_GROUP") or "host"
         self._group_name = group_by(group if group != "ip" else "host")
         self._groups: dict[str, tuple[bytes, str]] = {}
-        ranks = parts.ranks(self.directory)
+        self.content_seen = parts.content_seen(settings, self.storage)
+        ranks, share = parts.ranks(self.directory), self.content_seen.share
+
+        def standing(host: str) -> int:
+            return ranks.standing(host) - share.steps_down(host)
+
         shared = self.state.shared
-        fronts = (PartitionedFronts(shared, self.limits.queues, self.limits.bias, self.rng, ranks.standing)
+        fronts = (PartitionedFronts(shared, self.limits.queues, self.limits.bias, self.rng, standing)
                   if shared is not None else None)
         self.frontier = (AddressFrontier if group == "ip" else Frontier)(
             self.storage, self.limits, key_of=self.key_of, group_of=self.group_of,
-            priority_of=parts.prioritiser(settings, self.limits.queues, ranks),
+            priority_of=parts.prioritiser(settings, self.limits.queues, ranks, share.lower),
             now=time.monotonic(), wall=self.wall(), rng=self.rng,
             fronts=fronts, may_contact=shared.may_fetch if shared is not None else None,
-            standing=ranks.standing,
+            standing=standing,
         )
-        self.content_seen = parts.content_seen(settings, self.storage)
         judges = settings.get("CONTENT_SEEN", "minhash") != "off"
         self.budgets = Budgets(self.storage, settings.getint("HOST_PAGE_BUDGET", 100_000),
                                settings.getint("DOMAIN_PAGE_BUDGET"))

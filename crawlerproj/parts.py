@@ -17,7 +17,7 @@ from crawlerproj.documents.content_seen import ContentSeen
 from crawlerproj.fetch.politeness import Politeness
 from crawlerproj.frontier.errands import Manners
 from crawlerproj.frontier.limits import Limits
-from crawlerproj.frontier.prioritiser import Prioritiser, read_weights
+from crawlerproj.frontier.prioritiser import Prioritiser, Rule, read_weights
 from crawlerproj.graph.rank_table import RankTable
 from crawlerproj.parse.convert import Converter
 from crawlerproj.storage.interface import Storage
@@ -90,10 +90,10 @@ def ranks(directory: Path) -> RankTable:
     return RankTable(directory / "host-ranks.tsv", time.monotonic)
 
 
-def prioritiser(settings: BaseSettings, queues: int, ranks: RankTable) -> Prioritiser:
+def prioritiser(settings: BaseSettings, queues: int, *own_rules: Rule) -> Prioritiser:
     weights = settings.get("HOST_WEIGHTS")
     rules = [load_object(rule) for rule in settings.getlist("PRIORITY_RULES")]
-    return Prioritiser(queues, read_weights(weights) if weights else None, [*rules, ranks])
+    return Prioritiser(queues, read_weights(weights) if weights else None, [*rules, *own_rules])
 
 
 def manners(settings: BaseSettings, limits: Limits) -> Manners:

@@ -196,8 +196,6 @@ class FollowLinksPipeline:
             return
         lowest = 1 if page.follow == "demote" else 0
         page.errand.demoted = bool(lowest)
-        host = host_of(page.url)
-        sink = self._crawl.content_seen.share.steps_down(host) if page.text and not lowest else 0
         # Most links of most pages are known: what was offered once has passed the filters.
         new = self._crawl.unknown(page.links) if len(page.links) > 1 else None
         for link in page.links:
@@ -210,9 +208,6 @@ class FollowLinksPipeline:
             if reason is not None:
                 rejected[reason] = rejected.get(reason, 0) + 1
                 continue
-            if sink and host_of(link.url) == host:
-                # Much of this host is copied: its pages come after those of others.
-                candidate.priority = max(1, self._crawl.limits.queues - 1 - depth - sink)
             if score is not None and not lowest:
                 candidate.priority = score(page, link)
             candidates.append(candidate)
