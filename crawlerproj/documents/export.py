@@ -5,7 +5,6 @@ Everything streams. A result appears under its name only when it is complete.
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,7 +13,10 @@ from pathlib import Path
 from typing import IO
 
 from crawlerproj.documents import records
+from crawlerproj.documents.archive import gzip_member
 from crawlerproj.documents.rows import Row
+
+_LEVEL = 3
 
 
 @contextmanager
@@ -87,4 +89,4 @@ def export_cdxj(lines: Iterable[bytes], path: Path) -> int:
 
 
 def _member(kind: str, fields: records.Fields, content_type: str, block: bytes) -> bytes:
-    return gzip.compress(records.encode(kind, records.new_id(), fields, content_type, block), 6, mtime=0)
+    return gzip_member(records.encode(kind, records.new_id(), fields, content_type, block), _LEVEL)

@@ -18,7 +18,7 @@ from crawlerproj.documents.export import completed
 from crawlerproj.documents.rows import Row
 
 GROUP_ROWS = 20_000
-GROUP_BYTES = 64 << 20  # of text
+GROUP_BYTES = 16 << 20  # of text; a group takes several times as much while it is written
 
 PAGES = pa.schema([
     ("url", pa.string()), ("host", pa.string()), ("time", pa.timestamp("us", tz="UTC")),
