@@ -1,29 +1,23 @@
 """Where are the documents kept? In WARC/1.1 files, one gzip member a record, with an index beside each.
 
-Records are compressed at once and collected in memory; `flush_and_sync` brings them to the disk. A
-commit is: `lengths()`, then `flush_and_sync()`, then the lengths are stored with the pages they
-hold. After a crash `recover` cuts every file to its stored length: archive = committed pages.
-The index is written after the records it names and is made to fit them by `recover`, so it has no
-length of its own to commit and needs no sync.
-
-Threads: `write` and `lengths` belong to one thread, `flush_and_sync` may run in another meanwhile.
-`_swap_lock` is held only to append to or swap a buffer; `_disk_lock` for the length of a disk write.
-`write` waits for the disk only when `MAX_BUFFER` bytes are waiting, so memory stays bounded.
+Records are compressed at once and collected in memory; `flush_and_sync` brings them to the disk. How a
+commit goes and which threads may do what is told in `committed_files`: archive = committed pages. The
+index is written after the records it names and is made to fit them by `recover`, so it has no length of
+its own to commit and needs no sync.
 """
 
 from __future__ import annotations
 
-import os
 import time
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from threading import Lock
 
 from isal import igzip_lib
 
+from crawlerproj.committed_files import CommittedFiles
 from crawlerproj.documents import cdx
-from crawlerproj.documents.archive_files import ArchiveFile, archive_files, file_name, sync_directory
+from crawlerproj.documents.archive_files import ArchiveFile, archive_files, file_name
 from crawlerproj.documents.index_files import write_order
 from crawlerproj.documents.payloads import Payloads
 from crawlerproj.documents.records import (
@@ -77,15 +71,13 @@ class Archive:
     ) -> None:
         """With `payloads`, a body that some record holds already becomes a revisit of that record."""
         directory.mkdir(parents=True, exist_ok=True)
-        self._directory, self._prefix, self._worker = directory, prefix, worker
         self._max_bytes, self._level, self._software, self._now = max_bytes, level, software, now
         self._payloads = payloads
-        self._swap_lock, self._disk_lock = Lock(), Lock()
-        self._retired: list[ArchiveFile] = []
-        self._touched: dict[str, int] = {}
-        self._directory_changed = False
-        self._number = max(archive_files(directory, prefix, worker), default=0)
-        self._file = self._open()
+        self._files = CommittedFiles(
+            directory, max(archive_files(directory, prefix, worker), default=0),
+            lambda number: ArchiveFile(directory / file_name(prefix, worker, number)),
+            lambda file: write_order(directory / file.index.name),
+        )
 
     def write(
         self,
@@ -103,14 +95,16 @@ class Archive:
         Headers are text decoded as Latin-1; other text goes out as UTF-8. `metadata` ({} for none but
         timing, encoding and depth) may hold outcome, language, duplicate_of and whatever else is known.
         """
-        if self._file.length >= self._max_bytes:
-            self._rotate()
-        elif self._file.length == 0:
+        file = self._files.newest
+        if file.length >= self._max_bytes:
+            self._files.rotate()
+            self._write_warcinfo()
+        elif file.length == 0:
             self._write_warcinfo()
         body_digest = payload_digest(page)
         if former is None and self._payloads is not None:
             former = self._payloads.former(page, body_digest)
-        made = capture(page, self._file.warcinfo_id, decoded, former, body_digest)
+        made = capture(page, self._files.newest.warcinfo_id, decoded, former, body_digest)
         kind = "revisit" if made.revisit else "response"
         where = self._append(kind, made.record_id, made.about + made.own, RESPONSE_TYPE, made.block)
         self._index(page, made.digest, cdx.REVISIT_MIME if made.revisit else page_mime(page), *where)
@@ -123,92 +117,38 @@ class Archive:
 
     def lengths(self) -> dict[str, int]:
         """The length of each WARC file written to since the last call, waiting bytes included."""
-        touched, self._touched = self._touched, {}
-        return touched
+        return self._files.lengths()
 
     def flush_and_sync(self, sync: bool = True) -> None:
         """Brings to the disk at least what was written before the call. Safe in another thread.
 
         After an OSError (a full disk) what did not reach the file is still waiting, in order.
         """
-        with self._disk_lock:
-            with self._swap_lock:
-                retired = list(self._retired)
-                files = [*retired, self._file]
-                directory_changed, self._directory_changed = self._directory_changed, False
-            for file in files:
-                self._drain(file)
-                if sync:
-                    os.fsync(file.descriptor)
-            if sync and directory_changed:
-                sync_directory(self._directory)
-            for file in retired:
-                write_order(self._directory / file.index.name)
-            with self._swap_lock:
-                for file in retired:
-                    self._retired.remove(file)
-                    file.close()
+        self._files.flush_and_sync(sync)
 
     def close(self) -> None:
         """Flushes, syncs and closes. The archive cannot be used afterwards."""
-        if self._file.descriptor < 0:
-            return
-        self.flush_and_sync()
-        self._file.close()
+        self._files.close()
 
     def _append(
         self, kind: str, record_id: str, fields: Fields, content_type: str, block: bytes
     ) -> tuple[str, int, int]:
         member = gzip_member(encode(kind, record_id, fields, content_type, block), self._level)
-        file = self._file
-        offset, length = file.length, len(member)
-        with self._swap_lock:
-            file.waiting += member
-            file.length += length
-        self._touched[file.name] = file.length
-        if len(file.waiting) >= MAX_BUFFER:
-            with self._disk_lock:
-                self._drain(file)
-        return file.name, offset, length
+        return self._files.newest.name, self._files.append(member, MAX_BUFFER), len(member)
 
     def _index(self, page: Page, digest: str, mime: str, name: str, offset: int, length: int) -> None:
         when = cdx.timestamp_of(page.fetched_at)
         line = cdx.encode(page.url, when, mime, page.status, digest or "-", name, offset, length)
-        index = self._file.index
-        with self._swap_lock:
+        index = self._files.newest.index
+        with self._files.swap_lock:
             index.waiting += line
             index.length += len(line)
 
-    def _drain(self, file: ArchiveFile) -> None:
-        """Writes out one file's buffers, then its index's, under the disk lock."""
-        # What a full disk refused is still leaving: the second try continues where the first stopped.
-        file.write_out()
-        with self._swap_lock:
-            # The index is taken with its records, so it never names one that is not on the disk.
-            file.leaving, file.waiting = file.waiting, file.leaving
-            file.index.leaving += file.index.waiting
-            file.index.waiting.clear()
-        file.write_out()
-        file.index.write_out()
-
-    def _rotate(self) -> None:
-        self._number += 1
-        fresh = self._open()
-        with self._swap_lock:
-            self._retired.append(self._file)  # the next flush syncs and closes it
-            self._file = fresh
-        self._write_warcinfo()
-
-    def _open(self) -> ArchiveFile:
-        path = self._directory / file_name(self._prefix, self._worker, self._number)
-        file = ArchiveFile(path)
-        self._directory_changed = True  # after it exists, or a flush between would miss it
-        return file
-
     def _write_warcinfo(self) -> None:
-        record_id = self._file.warcinfo_id = new_id()
+        file = self._files.newest
+        record_id = file.warcinfo_id = new_id()
         block = f"software: {self._software}\r\nformat: WARC File Format 1.1\r\n".encode()
-        fields = [("WARC-Date", date(self._now())), ("WARC-Filename", self._file.name)]
+        fields = [("WARC-Date", date(self._now())), ("WARC-Filename", file.name)]
         self._append("warcinfo", record_id, fields, FIELDS_TYPE, block)
 
 

@@ -7,30 +7,10 @@ import re
 import zlib
 from pathlib import Path
 
+from crawlerproj.committed_files import AppendFile
+
 SUFFIX = ".warc.gz"
 _READ = 1 << 20
-
-
-class AppendFile:
-    """A file that grows: `waiting` is not yet being written, `leaving` is; `length` counts both."""
-
-    __slots__ = ("descriptor", "leaving", "length", "name", "waiting")
-
-    def __init__(self, path: Path) -> None:
-        self.name = path.name
-        self.descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        self.length = os.fstat(self.descriptor).st_size
-        self.waiting = bytearray()
-        self.leaving = bytearray()
-
-    def write_out(self) -> None:
-        """Writes `leaving` to the file; what an OSError kept back is still there, in order."""
-        while self.leaving:
-            del self.leaving[: os.write(self.descriptor, self.leaving)]
-
-    def close(self) -> None:
-        os.close(self.descriptor)
-        self.descriptor = -1
 
 
 class ArchiveFile(AppendFile):
@@ -42,6 +22,15 @@ class ArchiveFile(AppendFile):
         super().__init__(path)
         self.index = AppendFile(index_path(path))
         self.warcinfo_id = ""
+
+    def swap(self) -> None:
+        # The index is taken with its records, so it never names one that is not on the disk.
+        super().swap()
+        self.index.swap()
+
+    def write_out(self) -> None:
+        super().write_out()
+        self.index.write_out()
 
     def close(self) -> None:
         super().close()
@@ -99,17 +88,3 @@ def whole_records_length(path: Path) -> int:
 
 def _pattern(prefix: str, worker: str) -> re.Pattern[str]:
     return re.compile(rf"{re.escape(prefix)}-{re.escape(worker)}-(\d{{5,}})\.warc\.gz\Z")
-
-
-def truncate(path: Path, length: int) -> None:
-    with path.open("r+b") as file:
-        file.truncate(length)
-        os.fsync(file.fileno())
-
-
-def sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

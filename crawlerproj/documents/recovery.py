@@ -9,30 +9,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from crawlerproj.committed_files import Recovered, cut_to_committed, truncate
 from crawlerproj.documents import cdx
 from crawlerproj.documents.archive_files import (
     archive_files,
     index_path,
     is_of_worker,
     order_path,
-    truncate,
     whole_records_length,
 )
 from crawlerproj.documents.members import BadRecord, index_lines
 
 _TAIL = 1 << 16
-
-
-@dataclass(slots=True)
-class Recovered:
-    """What recovery did, by file name. `short` is empty unless a disk lost what it had promised."""
-
-    cut: dict[str, int] = field(default_factory=dict)  # bytes beyond the committed length
-    deleted: dict[str, int] = field(default_factory=dict)  # whole files, never committed
-    short: dict[str, int] = field(default_factory=dict)  # committed bytes that are not there
 
 
 def recover(
@@ -42,27 +32,17 @@ def recover(
 
     A file shorter than committed (a power cut with sync off) is cut after its last whole record.
     """
-    done = Recovered()
-    for name in archive_files(directory, prefix, worker).values():
-        path = directory / name
-        size, wanted = path.stat().st_size, committed.get(name, 0)
-        if wanted == 0:
-            path.unlink()
-            index_path(path).unlink(missing_ok=True)
-            order_path(index_path(path)).unlink(missing_ok=True)
-            done.deleted[name] = size
-            continue
-        if size > wanted:
-            truncate(path, wanted)
-            done.cut[name] = size - wanted
-        elif size < wanted:
-            whole = whole_records_length(path)
-            truncate(path, whole)
-            done.short[name] = wanted - whole
-        fit_index(path)
-    for name, wanted in committed.items():
-        if wanted and is_of_worker(name, prefix, worker) and not (directory / name).exists():
-            done.short[name] = wanted
+    names = list(archive_files(directory, prefix, worker).values())
+    for name in names:
+        if not committed.get(name):  # before its records: an index alone would never be deleted
+            index = index_path(directory / name)
+            index.unlink(missing_ok=True)
+            order_path(index).unlink(missing_ok=True)
+    done = cut_to_committed(
+        directory, committed, names, lambda name: is_of_worker(name, prefix, worker), whole_records_length)
+    for name in names:
+        if name not in done.deleted:
+            fit_index(directory / name)
     return done
 
 

@@ -23,9 +23,10 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
+from crawlerproj.committed_files import sync_directory
 from crawlerproj.graph.build_links import number_links, write_levels
 from crawlerproj.graph.build_names import gather, write_names
-from crawlerproj.graph.edge_log_files import every_log, sync_directory
+from crawlerproj.graph.edge_log_files import every_log
 from crawlerproj.graph.id_table import HashCollision
 from crawlerproj.graph.manifest import GraphError, Manifest
 

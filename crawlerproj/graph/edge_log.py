@@ -8,27 +8,21 @@ A file is a row of zstd frames, so it is itself a zstd stream that any reader ta
 Controls and line breaks in anchors and rel become one blank, with the white space around them; a URL with
 such a character is dropped with its link. A page's lines never cross a frame.
 
-A commit is: `lengths()`, then `flush_and_sync()`, then the lengths are stored with the pages they
-hold. `lengths()` ends the frame in hand, so a committed length is always the end of a frame. After a
-crash `recover` cuts every file to its committed length: log = committed pages.
-
-Threads: `append` and `lengths` belong to one thread, `flush_and_sync` may run in another meanwhile.
-`_swap_lock` is held only to append to or swap a buffer; `_disk_lock` for the length of a disk write.
-`append` waits for the disk only when `MAX_BUFFER` bytes are waiting, so memory stays bounded.
+How a commit goes and which threads may do what is told in `committed_files`: log = committed pages.
+`lengths()` ends the frame in hand, so a committed length is always the end of a frame.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from operator import itemgetter
 from pathlib import Path
-from threading import Lock
 
 import zstandard
 
-from crawlerproj.graph.edge_log_files import LogFile, file_name, log_files, recover, sync_directory
+from crawlerproj.committed_files import AppendFile, CommittedFiles
+from crawlerproj.graph.edge_log_files import file_name, log_files, recover
 from crawlerproj.items import Link
 
 __all__ = ["EdgeLog", "recover"]
@@ -50,16 +44,14 @@ class EdgeLog:
 
     def __init__(self, directory: Path, worker: str = "0", max_bytes: int = 1 << 30) -> None:
         directory.mkdir(parents=True, exist_ok=True)
-        self._directory, self._worker, self._max_bytes = directory, worker, max_bytes
-        self._swap_lock, self._disk_lock = Lock(), Lock()
-        self._retired: list[LogFile] = []
-        self._touched: dict[str, int] = {}
-        self._directory_changed = False
+        self._max_bytes = max_bytes
+        self._files = CommittedFiles(
+            directory, max(log_files(directory, worker), default=0),
+            lambda number: AppendFile(directory / file_name(worker, number)),
+        )
         self._zstd = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
         self._text: list[bytes] = []
         self._text_length = 0
-        self._number = max(log_files(directory, worker), default=0)
-        self._file = self._open()
 
     def append(self, source_url: str, links: Sequence[Link], time: float) -> int:
         """Writes down a page and its links; what it said at an earlier time is void. Gives their number."""
@@ -78,75 +70,29 @@ class EdgeLog:
     def lengths(self) -> dict[str, int]:
         """The length of each file written to since the last call, waiting bytes included."""
         self._end_frame()
-        touched, self._touched = self._touched, {}
-        return touched
+        return self._files.lengths()
 
     def flush_and_sync(self, sync: bool = True) -> None:
         """Brings to the disk at least what the last `lengths()` counted. Safe in another thread.
 
         After an OSError (a full disk) what did not reach the file is still waiting, in order.
         """
-        with self._disk_lock:
-            with self._swap_lock:
-                retired = list(self._retired)
-                files = [*retired, self._file]
-                directory_changed, self._directory_changed = self._directory_changed, False
-            for file in files:
-                self._drain(file)
-                if sync:
-                    os.fsync(file.descriptor)
-            if sync and directory_changed:
-                sync_directory(self._directory)
-            with self._swap_lock:
-                for file in retired:
-                    self._retired.remove(file)
-                    os.close(file.descriptor)
+        self._files.flush_and_sync(sync)
 
     def close(self) -> None:
         """Flushes, syncs and closes. The log cannot be used afterwards."""
-        if self._file.descriptor < 0:
-            return
         self._end_frame()
-        self.flush_and_sync()
-        os.close(self._file.descriptor)
-        self._file.descriptor = -1
+        self._files.close()
 
     def _end_frame(self) -> None:
         if not self._text:
             return
-        if self._file.length >= self._max_bytes:
-            self._rotate()
+        if self._files.newest.length >= self._max_bytes:
+            self._files.rotate()
         frame = self._zstd.compress(b"".join(self._text))
         self._text.clear()
         self._text_length = 0
-        file = self._file
-        with self._swap_lock:
-            file.waiting += frame
-            file.length += len(frame)
-        self._touched[file.name] = file.length
-        if len(file.waiting) >= MAX_BUFFER:
-            with self._disk_lock:
-                self._drain(file)
-
-    def _drain(self, file: LogFile) -> None:
-        """Writes out one file's buffers, under the disk lock."""
-        # What a full disk refused is still leaving: the second try continues where the first stopped.
-        file.write_out()
-        with self._swap_lock:
-            file.leaving, file.waiting = file.waiting, file.leaving
-        file.write_out()
-
-    def _rotate(self) -> None:
-        self._number += 1
-        fresh = self._open()
-        with self._swap_lock:
-            self._retired.append(self._file)  # the next flush syncs and closes it
-            self._file = fresh
-
-    def _open(self) -> LogFile:
-        file = LogFile(self._directory / file_name(self._worker, self._number))
-        self._directory_changed = True  # after it exists, or a flush between would miss it
-        return file
+        self._files.append(frame, MAX_BUFFER)
 
 
 def _plain_lines(links: Sequence[Link]) -> bytes | None:

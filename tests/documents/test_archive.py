@@ -178,17 +178,17 @@ def test_a_full_disk_raises_and_nothing_is_lost_when_there_is_room_again(archive
     write = os.write
 
     def half(descriptor, data):
-        monkeypatch.setattr(archive_module.os, "write", full)
+        monkeypatch.setattr(os, "write", full)
         return write(descriptor, bytes(data[: len(data) // 2]))
 
     def full(descriptor, data):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(archive_module.os, "write", half)
+    monkeypatch.setattr(os, "write", half)
     with pytest.raises(OSError, match="No space"):
         archive.flush_and_sync()
     archive.write(page(2))
-    monkeypatch.setattr(archive_module.os, "write", write)
+    monkeypatch.setattr(os, "write", write)
     archive.flush_and_sync()
     assert types((tmp_path / FIRST).read_bytes()) == ["warcinfo", "response", "response"]
 

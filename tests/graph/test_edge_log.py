@@ -135,7 +135,7 @@ def test_memory_is_bounded_without_a_flush(tmp_path, monkeypatch):
     log = EdgeLog(tmp_path)
     for number in range(300):
         log.append(f"http://a.example/{os.urandom(20).hex()}/{number}", [], 1.0)
-        assert len(log._file.waiting) < 3_000
+        assert len(log._files.newest.waiting) < 3_000
     log.close()
     assert text_of(tmp_path).count("\x01") == 300
 
