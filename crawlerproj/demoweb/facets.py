@@ -17,7 +17,7 @@ class Facets(Trap):
     name = "facets"
     default_share = 0.02
     cap = _GOODS + CAP
-    is_endless = False
+
 
     def door(self, host: int) -> str:
         return "goods.html?id=0"

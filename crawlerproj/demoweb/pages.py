@@ -3,19 +3,24 @@
 import random
 from collections.abc import Sequence
 from functools import lru_cache
+from hashlib import shake_128
+from math import exp, log
+from struct import Struct
 
 from crawlerproj.demoweb.answers import Answer, Voice
 from crawlerproj.demoweb.layout import PAGE_CHILDREN, Layout, mix
 from crawlerproj.demoweb.nuisance import Nuisance
 from crawlerproj.demoweb.prose import PHRASES, Prose, prose
+from crawlerproj.demoweb.tags import Tags, href, link
 
-BODY_CACHE = 2048
-ENTRY_CACHE = 65536
+ITEMS_CACHE = 2048
 NAVIGATION_LINKS = 10
 OWN_LINKS = 12
 FOREIGN_LINKS = 16
 PAGE_PARAGRAPHS = 18
 ENGLISH = Voice()
+# The chances of a page, cheaper by half than a generator of their own: numbers below 2**32.
+_CHANCES = Struct(f"<{OWN_LINKS + 2 * (OWN_LINKS + FOREIGN_LINKS) + PAGE_PARAGRAPHS + 2}I")
 
 
 def overriding(nuisances: Sequence[Nuisance], question: str) -> list[Nuisance]:
@@ -24,7 +29,7 @@ def overriding(nuisances: Sequence[Nuisance], question: str) -> list[Nuisance]:
 
 
 class Pages:
-    """Links and bodies of the pages of a layout; made when asked for, kept in bounded caches."""
+    """Links and bodies of the pages of a layout, made each time they are asked for."""
 
     def __init__(self, layout: Layout, nuisances: Sequence[Nuisance]) -> None:
         self.layout = layout
@@ -35,15 +40,16 @@ class Pages:
         self._heads = overriding(nuisances, "head_lines")
         self._voices = overriding(nuisances, "voice")
         self._subjects = overriding(nuisances, "subject")
-        self.body = lru_cache(BODY_CACHE)(self._render)
-        self._entry = lru_cache(ENTRY_CACHE)(self._find_entry)
-        self._navigation = lru_cache(BODY_CACHE)(self._make_navigation)
-        self._items = lru_cache(BODY_CACHE)(self._make_items)
+        self._tags = Tags(layout, self._entry)
+        self._logs = [log(size) / 2**32 for size in layout.sizes]
+        self._log_hosts = log(layout.hosts) / 2**32
+        self._items = lru_cache(ITEMS_CACHE)(self._make_items)
 
     def links(self, host: int, page: int) -> list[str]:
         """The URLs a page that is no duplicate links to, in its order, with those of the navigation twice."""
-        navigation = self._navigation(host)
-        return [*navigation, *self._body_links(host, page), *navigation]
+        navigation = [self._entry(host, page) for page in range(self._menu(host))]
+        tags = self._body_tags(host, page, self._chances(host, page))
+        return [*navigation, *map(href, tags), *navigation]
 
     def source(self, host: int, page: int) -> tuple[int, int] | None:
         return next(filter(None, (n.source(host, page) for n in self._sources)), None)
@@ -68,41 +74,50 @@ class Pages:
     def _prose(self, language: str, subject: str | None) -> Prose:
         return prose(self.layout.seed, language, subject)
 
-    def _find_entry(self, host: int, page: int) -> str:
+    def _entry(self, host: int, page: int) -> str:
         for nuisance in self._entries:
             if (entry := nuisance.entry(host, page)) is not None:
                 return entry
         return self.layout.url(host, page)
 
-    def _make_navigation(self, host: int) -> list[str]:
-        return [self._entry(host, page) for page in range(min(self.layout.sizes[host], NAVIGATION_LINKS))]
+    def _chances(self, host: int, page: int) -> tuple[int, ...]:
+        return _CHANCES.unpack(shake_128(b"%d %d %d" % (self.layout.seed, host, page)).digest(_CHANCES.size))
 
-    def _make_items(self, host: int, language: str, subject: str | None, relative: bool) -> str:
+    def _menu(self, host: int) -> int:
+        return min(self.layout.sizes[host], NAVIGATION_LINKS)
+
+    def _make_items(self, host: int, language: str, subject: str | None, rooted: bool) -> str:
         """The navigation as it stands in the pages of a host."""
-        origin, phrases = self.layout.origins[host], self._prose(language, subject).phrases
-        urls = self._navigation(host)
-        hrefs = [_shorten(url, origin, origin, 1) for url in urls] if relative else urls
-        return "".join(f'<li><a href="{href}">{phrases[n]}</a></li>' for n, href in enumerate(hrefs))
+        phrases = self._prose(language, subject).phrases
+        tags = [self._tags.of(host, page) for page in range(self._menu(host))]
+        return "".join(
+            f"<li>{tag.rooted if rooted else tag.full}{phrases[n]}</a></li>" for n, tag in enumerate(tags)
+        )
 
-    def _body_links(self, host: int, page: int) -> list[str]:
-        layout = self.layout
-        chance = random.Random(mix(layout.seed, 5, host, page)).random
-        size = layout.sizes[host]
-        links = [self._entry(host, child) for child in layout.children(host, page)]
-        if page == 0:
-            links += [layout.url(child, 0) for child in layout.child_hosts(host)]
+    def _body_tags(self, host: int, page: int, chances: tuple[int, ...], folder: str | None = None) -> list[str]:
+        """The opening tags of the links in the body, all in full if the page is told no `folder`."""
+        layout, of = self.layout, self._tags.of
+        size, logs, log_hosts = layout.sizes[host], self._logs, self._log_hosts
+        own = [*layout.children(host, page)]
+        if page:
+            own += [0, (page - 1) // PAGE_CHILDREN]
+        own += [size * chance >> 32 for chance in chances[: min(OWN_LINKS, size)]]
+        if folder is None:
+            tags = [of(host, each).full for each in own]
         else:
-            links += [layout.url(host, 0), self._entry(host, (page - 1) // PAGE_CHILDREN)]
+            tags = self._tags.written(host, own, folder)
+        if not page:
+            tags += [of(child, 0).full for child in layout.child_hosts(host)]
         for nuisance in self._extra:
-            links += nuisance.extra_links(host, page)
-        links += [self._entry(host, int(size * chance())) for _ in range(min(OWN_LINKS, size))]
+            tags += map(link, nuisance.extra_links(host, page))
         # In-degrees of hosts, and of pages in a host, fall as 1/number: a power law.
-        for _ in range(FOREIGN_LINKS + OWN_LINKS - min(OWN_LINKS, size)):
-            target = int(layout.hosts ** chance()) - 1
-            links.append(self._entry(target, int(layout.sizes[target] ** chance()) - 1))
-        return links
+        more = FOREIGN_LINKS + OWN_LINKS - min(OWN_LINKS, size)
+        for chance, another in zip(chances[OWN_LINKS:][:more], chances[OWN_LINKS + more :], strict=False):
+            target = int(exp(log_hosts * chance)) - 1
+            tags.append(of(target, int(exp(logs[target] * another)) - 1).full)
+        return tags
 
-    def _render(self, host: int, page: int, edition: int = 0) -> bytes:
+    def body(self, host: int, page: int, edition: int = 0) -> bytes:
         """The bytes of a page; each edition has a paragraph of its own."""
         source = self.source(host, page)
         if source is not None and source != (host, page):
@@ -112,44 +127,41 @@ class Pages:
         if voice.language == "en":
             subject = next(filter(None, (n.subject(host, page) for n in self._subjects)), None)
         prose = self._prose(voice.language, subject)
-        chance = random.Random(mix(self.layout.seed, 6, host, page)).random
-        phrases = prose.phrases
-        origin = self.layout.origins[host]
-        folder = origin + self.layout.path(host, page).rpartition("/")[0] + "/"
-        hrefs = self._body_links(host, page)
-        if source is None:
-            # The same bytes on another host must mean the same links: only other pages link relatively.
-            hrefs = [_shorten(url, origin, folder, number) for number, url in enumerate(hrefs)]
+        chances = self._chances(host, page)
+        phrases, pool = prose.phrases, prose.paragraphs
+        # The same bytes on another host must mean the same links: only other pages link relatively.
+        folder = self.layout.path(host, page).rpartition("/")[0] if source is None else None
+        tags = self._body_tags(host, page, chances, folder)
         for nuisance in self._relative:
-            hrefs += nuisance.relative_links(host, page)
-        anchors = [f'<a href="{href}">{phrases[int(chance() * PHRASES)]}</a>' for href in hrefs]
+            tags += map(link, nuisance.relative_links(host, page))
         items = self._items(host, voice.language, subject, source is None)
-        pool = prose.paragraphs
-        texts = [pool[int(chance() * len(pool))] for _ in range(PAGE_PARAGRAPHS)]
+        texts = [pool[len(pool) * chance >> 32] for chance in chances[-PAGE_PARAGRAPHS:]]
         if edition:
             chosen = mix(self.layout.seed, 7, edition, page) % len(pool)
             texts[0] = f"{edition}. {pool[chosen]}"
-        each = -(-len(anchors) // PAGE_PARAGRAPHS)
-        paragraphs = "\n".join(
-            f"<p>{text} {' '.join(anchors[n * each : n * each + each])}</p>" for n, text in enumerate(texts)
-        )
-        title = f"{phrases[int(chance() * PHRASES)]} {page} - {self.layout.names[host]}"
+        title = f"{phrases[chances[-PAGE_PARAGRAPHS - 1] % PHRASES]} {page} - {self.layout.names[host]}"
+        paragraphs = _paragraphs(texts, tags, prose.closings, chances[-PAGE_PARAGRAPHS - 2] % PHRASES)
         head = f'<meta charset="{voice.meta}">' if voice.meta else ""
         head += f"<title>{title}</title>"
         for nuisance in self._heads:
             head += "".join(nuisance.head_lines(host, page))
         return (
             f'<!DOCTYPE html>\n<html lang="{voice.language}"><head>{head}</head>\n'
-            f"<body><header><nav><ul>{items}</ul></nav></header>\n<main><h1>{title}</h1>\n{paragraphs}\n</main>\n"
+            f"<body><header><nav><ul>{items}</ul></nav></header>\n<main><h1>{title}</h1>\n{paragraphs}</main>\n"
             f"<footer><ul>{items}</ul></footer></body></html>\n"
         ).encode(voice.charset, "xmlcharrefreplace")
 
 
-def _shorten(url: str, origin: str, folder: str, number: int) -> str:
-    """A link as an author might write it: in full, from the root of the host, or from its own folder."""
-    style = number % 3
-    if style == 2 and url.startswith(folder) and len(url) > len(folder):
-        return url[len(folder) :]
-    if style and url.startswith(origin + "/"):
-        return url[len(origin) :]
-    return url
+def _paragraphs(texts: list[str], tags: list[str], closings: list[str], first: int) -> str:
+    """Each with its share of the links, whose texts follow each other from the `first` on."""
+    each = -(-len(tags) // len(texts))
+    short = [""] * (each * len(texts) - len(tags))
+    ends = [*(closings * (1 + len(tags) // PHRASES))[first : first + len(tags)], *short]
+    tags = [*tags, *short]
+    width = 2 * each + 4
+    parts = ["<p>", "", " ", *[""] * (2 * each), "</p>\n"] * len(texts)
+    parts[1::width] = texts
+    for n in range(each):
+        parts[2 * n + 3 :: width] = tags[n::each]
+        parts[2 * n + 4 :: width] = ends[n::each]
+    return "".join(parts)

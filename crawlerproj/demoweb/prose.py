@@ -45,6 +45,8 @@ class Prose:
         count = PARAGRAPHS if key == 0 else OTHER_PARAGRAPHS
         self.paragraphs = [_paragraph(rng, words, space, stop) for _ in range(count)]
         self.phrases = [space.join(rng.choices(titles, k=2)) for _ in range(PHRASES)]
+        # As the end of a link: twice, for a run of them may begin anywhere.
+        self.closings = [f"{phrase}</a> " for phrase in self.phrases] * 2
 
 
 def _paragraph(rng: random.Random, words: list[str], space: str, stop: str) -> str:

@@ -1,6 +1,7 @@
 """What does each host of the demo web answer to each request?
 
-`World` is a pure function of its arguments: pages are made when asked for and kept in a bounded cache.
+`World` is a pure function of its arguments; pages are made anew each time they are asked for, as a crawl asks
+for each of them once.
 """
 
 from functools import lru_cache
@@ -11,8 +12,6 @@ from crawlerproj.demoweb.catalogue import parse_nuisance
 from crawlerproj.demoweb.layout import Layout
 from crawlerproj.demoweb.own_hosts import OwnHosts
 from crawlerproj.demoweb.pages import Pages, overriding
-
-PAGE_CACHE = 2048
 
 
 class World:
@@ -38,7 +37,6 @@ class World:
             if self.certificate(host) is not None:
                 self.layout.set_scheme(host, "https")
         self._pages = Pages(self.layout, self.nuisances)
-        self._page_response = lru_cache(PAGE_CACHE)(self._make_page)
         self._delay = lru_cache(None)(self._host_delay)
         self.crawl_delay = lru_cache(None)(self._crawl_delay)
 
@@ -137,7 +135,7 @@ class World:
             return None
         return next(filter(None, (n.edition(host, page, now) for n in self._asked["edition"])), None)
 
-    def _make_page(self, host: int, page: int, edition: Edition | None) -> Response:
+    def _page_response(self, host: int, page: int, edition: Edition | None) -> Response:
         body = self._pages.body(host, page, edition.number if edition else 0)
         voice = self._pages.voice(*(self._pages.source(host, page) or (host, page)))
         content_type = HTML if voice.header == "utf-8" else "text/html"
