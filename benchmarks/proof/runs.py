@@ -76,8 +76,14 @@ def traps(directory: Path, seed: int, size: tuple[int, int] = (100, 20_000)) -> 
     try:
         result = judged(crawl, crawl.run())
         fetched = crawl.fetched()
-        share = sum(n for url, n in fetched.items() if "/trap/" in url) / fetched.total()
-        result.figures["trap share of fetches"] = f"{share:.2%}"
+        trapped = Counter({url: n for url, n in fetched.items() if "/trap/" in url})
+        share = trapped.total() / fetched.total()
+        result.figures |= {
+            "hosts with a trap": len({url.partition("/trap/")[0] for url in trapped}),
+            "fetches by trap": ", ".join(f"{kind} {many}" for kind, many in Counter(
+                url.partition("/trap/")[2].partition("/")[0] for url in trapped.elements()).items()),
+            "trap share of fetches": f"{share:.2%}",
+        }
         result.expect(share <= 0.05, f"traps took {share:.1%} of the fetches, 5 % is the most")
         return result
     finally:

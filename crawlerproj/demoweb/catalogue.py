@@ -136,7 +136,9 @@ CATALOGUE: tuple[type[Nuisance], ...] = (
     TlsBad,
     Giant,
 )
-TRAPS = tuple(kind for kind in CATALOGUE if issubclass(kind, Trap) and kind.is_endless)
+TRAPS = tuple(kind for kind in CATALOGUE if issubclass(kind, Trap))
+for number, kind in enumerate(TRAPS):
+    kind.start = number / len(TRAPS)
 
 
 def parse_nuisance(text: str) -> dict[type[Nuisance], float]:

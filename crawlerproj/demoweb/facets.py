@@ -18,7 +18,6 @@ class Facets(Trap):
     default_share = 0.02
     cap = _GOODS + CAP
 
-
     def door(self, host: int) -> str:
         return "goods.html?id=0"
 

@@ -94,27 +94,29 @@ class Pages:
             f"<li>{tag.rooted if rooted else tag.full}{phrases[n]}</a></li>" for n, tag in enumerate(tags)
         )
 
-    def _body_tags(self, host: int, page: int, chances: tuple[int, ...], folder: str | None = None) -> list[str]:
+    def _body_tags(
+        self, host: int, page: int, chances: tuple[int, ...], folder: str | None = None
+    ) -> list[str]:
         """The opening tags of the links in the body, all in full if the page is told no `folder`."""
-        layout, of = self.layout, self._tags.of
+        layout, in_full = self.layout, self._tags.in_full
         size, logs, log_hosts = layout.sizes[host], self._logs, self._log_hosts
         own = [*layout.children(host, page)]
         if page:
             own += [0, (page - 1) // PAGE_CHILDREN]
         own += [size * chance >> 32 for chance in chances[: min(OWN_LINKS, size)]]
         if folder is None:
-            tags = [of(host, each).full for each in own]
+            tags = [in_full(host, each) for each in own]
         else:
             tags = self._tags.written(host, own, folder)
         if not page:
-            tags += [of(child, 0).full for child in layout.child_hosts(host)]
+            tags += [in_full(child, 0) for child in layout.child_hosts(host)]
         for nuisance in self._extra:
             tags += map(link, nuisance.extra_links(host, page))
         # In-degrees of hosts, and of pages in a host, fall as 1/number: a power law.
         more = FOREIGN_LINKS + OWN_LINKS - min(OWN_LINKS, size)
         for chance, another in zip(chances[OWN_LINKS:][:more], chances[OWN_LINKS + more :], strict=False):
             target = int(exp(log_hosts * chance)) - 1
-            tags.append(of(target, int(exp(logs[target] * another)) - 1).full)
+            tags.append(in_full(target, int(exp(logs[target] * another)) - 1))
         return tags
 
     def body(self, host: int, page: int, edition: int = 0) -> bytes:

@@ -40,11 +40,13 @@ class Site:
         self.pulse = Pulse()
         self.attempts: Counter[tuple[int, str]] = Counter()
         self.connections: set[Connection] = set()
+        self._process = os.getpid()
         self._numbers = count(1)
 
-    def connection(self, host: int) -> "Connection":
-        """For a connection to an address of this host."""
-        return Connection(self, self.world.layout.names[host], f"{os.getpid()}-{next(self._numbers)}")
+    def connection(self, host: int, address: str) -> "Connection":
+        """For a connection to this address of the host."""
+        name = f"{self._process}-{next(self._numbers)}"
+        return Connection(self, self.world.layout.names[host], address, name)
 
     def origin(self, name: str) -> str:
         host = self.world.layout.numbers.get(name)
@@ -70,9 +72,10 @@ class Site:
 class Connection(asyncio.Protocol):
     """One accepted connection to the host `owner`."""
 
-    def __init__(self, site: Site, owner: str, name: str) -> None:
+    def __init__(self, site: Site, owner: str, address: str, name: str) -> None:
         self._site = site
         self._owner = owner
+        self._address = address
         self._name = name
         self._opened = time.time()
         self._buffer = bytearray()
@@ -84,7 +87,6 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transport is no asyncio.Transport by inheritance.
         self._transport = cast(asyncio.Transport, transport)
-        self._address: str = transport.get_extra_info("sockname")[0]
         self._site.connections.add(self)
 
     def data_received(self, data: bytes) -> None:

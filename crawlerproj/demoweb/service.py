@@ -118,8 +118,10 @@ async def serve(world: World, ports: Ports, log_path: str | None, parent: int) -
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     servers = [
-        await loop.create_server(partial(site.connection, host), sock=listener, ssl=_tls(world, host))
-        for listener, (_, host) in zip(ports.http, world.endpoints(), strict=True)
+        await loop.create_server(
+            partial(site.connection, host, address), sock=listener, ssl=_tls(world, host)
+        )
+        for listener, (address, host) in zip(ports.http, world.endpoints(), strict=True)
     ]
     names, _ = await loop.create_datagram_endpoint(lambda: NameServer(world.lookup), sock=ports.dns)
     _stop_with_parent(loop, stop, parent)

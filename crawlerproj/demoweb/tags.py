@@ -35,6 +35,9 @@ class Tags:
     def of(self, host: int, page: int) -> Tag:
         return self._rows[host][page] or self._make(host, page)
 
+    def in_full(self, host: int, page: int) -> str:
+        return (self._rows[host][page] or self._make(host, page))[0]
+
     def written(self, host: int, pages: list[int], folder: str) -> list[str]:
         """Links to pages of the same host: in full, from its root, or from the folder they share."""
         row = self._rows[host]

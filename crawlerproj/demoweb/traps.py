@@ -6,13 +6,17 @@ no way out.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from math import ceil
+from typing import ClassVar
 
 from crawlerproj.demoweb.answers import Answer, Family
+from crawlerproj.demoweb.layout import Layout
 from crawlerproj.demoweb.nuisance import Nuisance
 
 # Of each trap of each host: what a crawl needs to notice it (50 useless pages) and had in flight or queued.
 CAP = 100
 _LINK_SHARE = 0.05
+_ORDER = 77  # the salt of an order of the hosts that all traps have in common
 
 
 class Trap(Nuisance, ABC):
@@ -20,7 +24,18 @@ class Trap(Nuisance, ABC):
 
     truth_class = "MAY"
     cap = CAP
-    is_endless = True  # else it is none of the `traps` that `--nuisance traps=0.3` shares out
+    # Where its hosts begin in that order: `traps=0.3` is three hosts in ten, each with one trap.
+    start: ClassVar[float] = 0.0
+
+    def __init__(self, layout: Layout, share: float) -> None:
+        super().__init__(layout, share)
+        order = sorted(range(layout.hosts), key=lambda host: layout.chance(_ORDER, host))
+        first, end = (ceil(at * layout.hosts) for at in (self.start, self.start + share))
+        met = range(first, max(end, first + 1)) if share else ()
+        self._met = {order[place % layout.hosts] for place in met}
+
+    def meets_host(self, host: int) -> bool:
+        return host in self._met
 
     @property
     def folder(self) -> str:

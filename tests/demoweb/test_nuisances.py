@@ -123,9 +123,11 @@ def test_traps_share_out_what_is_asked_for_all_of_them():
     shares = parse_nuisance("all,traps=0.3")
     assert [shares[kind] for kind in TRAPS] == pytest.approx([0.3 / len(TRAPS)] * len(TRAPS))
     assert len(shares) == len(CATALOGUE)
-    world = World(1, 1000, 2000, "traps=0.3")
-    trapped = {h for h in range(1000) for trap in world.nuisances if trap.meets_host(h)}
-    assert 200 < len(trapped) < 330
+    for hosts in (30, 100, 1000):
+        world = World(1, hosts, 2000, "traps=0.3")
+        trapped = [h for h in range(hosts) for trap in world.nuisances if trap.meets_host(h)]
+        assert len(trapped) == len(set(trapped)) == 0.3 * hosts
+        assert all(any(map(trap.meets_host, range(hosts))) for trap in world.nuisances)
 
 
 @pytest.mark.parametrize(
