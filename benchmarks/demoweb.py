@@ -1,12 +1,16 @@
-"""Pages per CPU second of the demo web's server, and how far that is above the crawler's.
+"""Pages per CPU second of the demo web's server, and how far that is above the crawler's, in one run.
 
-A crawl fetches each page once, so pages are asked for in turn, far more of them than the server keeps:
-each is made anew. The access log is written. Load comes from wrk if it is installed, else from a small
-client here; only the server's own CPU (user + system) counts.
+A crawl fetches each page once, so pages are asked for in turn, far more of them than the server keeps
+anything of: each is made anew. The access log is written. Only the server's own CPU (user + system) counts.
+Load comes from wrk if it is installed, else from a small client here; then the same server is crawled, as
+benchmarks/crawl.py does it: with everything that is on by default (`all`), and with frontier and archive only
+(`ours`). Both keep their connections, for some ten pages each.
 
 Figures: server_pages_per_cpu_second (kept connections), server_pages_per_cpu_second_new_connections (a
-connection for each page), server_headroom (the lower of the two / the crawler's pages per CPU second, which
-is given with --crawler or taken from benchmarks/crawl.py).
+connection for each page), server_pages_per_cpu_second_crawled (the lower of the two crawls, DNS and
+robots.txt included); crawler_pages_per_cpu_second, crawler_pages_per_cpu_second_frontier_and_archive.
+server_headroom is the lower of the first (wrk) and the third over the FASTER crawl;
+server_headroom_new_connections the second over it.
 """
 
 from __future__ import annotations
@@ -17,13 +21,13 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+import crawl
+
 from crawlerproj.demoweb.process import DemoWebProcess, start_demoweb
 
-ROOT = Path(__file__).parents[1]
 SCRIPT = """
 local lines, at = {}, 0
 for line in io.lines(os.getenv("DEMOWEB_PATHS")) do
@@ -96,12 +100,14 @@ def measure(web: DemoWebProcess, log: Path, seconds: float, close: bool) -> floa
     return (answered(log) - pages) / (cpu_seconds(web.process.pid) - cpu)
 
 
-def crawler_rate() -> float:
-    command = [sys.executable, "benchmarks/crawl.py", "--quick", "--pages=2000", "--hosts=100"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
-    if done.returncode != 0:
-        raise SystemExit(f"benchmarks/crawl.py failed; give its figure with --crawler\n{done.stderr[-2000:]}")
-    return float(json.loads(done.stdout.splitlines()[-1])["figures"]["pages_per_cpu_second"])
+def crawled(web: DemoWebProcess, log: Path, kind: str, pages: int) -> tuple[float, float]:
+    """Pages per CPU second of the server while a crawl fetches so many, and of that crawl."""
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "seeds.txt").write_text("\n".join(web.seeds))
+        served, cpu = answered(log), cpu_seconds(web.process.pid)
+        result = crawl.RUNS[kind](web, Path(place), pages)
+    served, cpu = answered(log) - served, cpu_seconds(web.process.pid) - cpu
+    return served / cpu, result["pages"] / result["cpu_seconds"]
 
 
 def main() -> None:
@@ -110,18 +116,23 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="shorter: under 3 minutes")
     parser.add_argument("--nuisance", default="none", help="as of scrapy demoweb (default: none)")
-    parser.add_argument("--crawler", type=float, help="the crawler's pages per CPU second, if it is known")
     options = parser.parse_args()
-    seconds = 8 if options.quick else 30
-    rates = {}
+    seconds, pages = (8, 5_000) if options.quick else (30, 15_000)
     with tempfile.TemporaryDirectory() as place:
         log = Path(place) / "access.log"
         with start_demoweb(seed=7, hosts=500, pages=20_000, nuisance=options.nuisance, log=log) as web:
-            for name, close in (("", False), ("_new_connections", True)):
-                rates[f"server_pages_per_cpu_second{name}"] = round(measure(web, log, seconds, close), 1)
-    print(rates, flush=True)
-    crawler = options.crawler or crawler_rate()
-    figures = {**rates, "server_headroom": round(min(rates.values()) / crawler, 2)}
+            kept, new = (measure(web, log, seconds, close) for close in (False, True))
+            (server, default), (other, fastest) = (crawled(web, log, kind, pages) for kind in ("all", "ours"))
+    under_crawl, crawler = min(server, other), max(default, fastest)
+    figures = {
+        "server_pages_per_cpu_second": round(kept, 1),
+        "server_pages_per_cpu_second_new_connections": round(new, 1),
+        "server_pages_per_cpu_second_crawled": round(under_crawl, 1),
+        "crawler_pages_per_cpu_second": round(default, 1),
+        "crawler_pages_per_cpu_second_frontier_and_archive": round(fastest, 1),
+        "server_headroom": round(min(kept, under_crawl) / crawler, 2),
+        "server_headroom_new_connections": round(new / crawler, 2),
+    }
     print(json.dumps({"name": "demoweb", "figures": figures}))
 
 
