@@ -62,8 +62,10 @@ class Command(ScrapyCommand):
         try:
             with Path(args[0]).open(encoding="utf-8", errors="replace") as lines:
                 record = _read(lines.readlines(), opts)
-        except (OSError, UnreadableLog) as error:
+        except UnreadableLog as error:
             return self._fail(str(error))
+        except OSError as error:
+            return self._fail(f"cannot read {error.filename}: {error.strerror}; give a file that can be read")
         verdict = judge(
             record,
             opts.factor,
@@ -86,7 +88,12 @@ def _read(lines: list[str], opts: argparse.Namespace) -> Record:
     if first.startswith("{"):
         return read_json_lines(lines)
     record = read_server_log(lines)
+    agents = {visit.agent for visit in record.visits}
     record.visits = [visit for visit in record.visits if opts.agent in visit.agent]
+    if agents and not record.visits:
+        # Nobody is polite by not being there.
+        raise UnreadableLog(f"no line is of an agent with {opts.agent!r} in its name: give --agent another "
+                            f"part of one, such as {min(agents)!r}")
     if opts.robots:
         rules = Protego.parse(Path(opts.robots).read_text(encoding="utf-8", errors="replace"))
         agent = opts.agent or "*"

@@ -124,6 +124,9 @@ def test_only_the_lines_of_one_agent_are_judged(run):
     lines = nginx_lines(POLITE) + [line.replace("demo-bot", "other") for line in other]
     assert run(lines)[0] == 1
     assert run(lines, "--agent=demo-bot")[0] == 0
+    status, output = run(lines, "--agent=absent")
+    assert status == 1
+    assert "demo-bot/1.0" in output.err
 
 
 @pytest.mark.parametrize("line", ["nonsense", '{"host": 1}', '1.2.3.4 - - [date] "GET / HTTP/1.1" 200 1'])
