@@ -52,148 +52,198 @@ def read_rice(packed: Bytes, start: int, count: int) -> tuple[Ints, int]:
 
 
 @kernel
-def decode_block(
+def tell_block(
     stream: Bytes, start: int, end: int, clusters: NDArray[np.uint8], tables: Ints,
-    first_node: int, rows: int, whole: bool, nodes: int,
-    out: Targets, filled: int, starts: Ints, runs: Ints,
+    rows: int, whole: bool, nodes: int, notes: Ints, heads: Ints, lengths: Ints,
 ) -> int:  # fmt: skip
-    """Decodes the first `rows` rows of a block into `out` from `filled` on; gives where they end.
+    """Reads what the first `rows` rows of a block are told to be; 0, DAMAGED or NO_ROOM (in `notes`).
 
-    `starts` receives where each row begins, and the end. `whole`: these are all rows of the block.
+    What a row is told by depends on the lengths of the rows before it, not on what is in them. So the
+    symbols are noted down, and only rows that are wanted, and their prototypes, are made: see `make_row`.
+    `lengths[place]` is the number of links, `heads[place]` where the notes of the row begin: reference,
+    number of extras, where the extras begin, the runs; then the first extra less the node, and the gaps.
+    `whole`: these are all rows of the block.
     """
     x, position = first_state(stream, start, end)
     kind_now = kind_before = count_before = first_before = 0
-    starts[0] = filled
+    noted = 0
     for place in range(rows):
-        node = first_node + place
+        heads[uint64(place)] = noted
         context = kind_context(kind_now, kind_before, place)
         kind, x, position = next_value(stream, tables, clusters[uint64(context)], x, position, end)
         kind_before, kind_now = kind_now, kind
         if kind == 0:
-            starts[place + 1] = filled
+            lengths[uint64(place)] = 0
             continue
         reference = kind - 1
         if reference > place:
             return DAMAGED
-        low, length = 0, 0
-        if reference:
-            low = starts[place - reference]
-            length = starts[place - reference + 1] - low
+        length = lengths[uint64(place - reference)] if reference else 0
+        if reference and length == 0:
+            return DAMAGED
+        if noted + length + 5 > len(notes):
+            return NO_ROOM
+        head = noted
+        noted += 3
         # The runs of the prototype: copied, skipped, copied...
-        told = used = copied = before = which = 0
+        used = copied = before = which = 0
         while used < length:
             context = run_context(which, length - used, before)
             value, x, position = next_value(stream, tables, clusters[uint64(context)], x, position, end)
             run = length - used if value == 0 else value - (which == 0)
             if run > length - used or (run == 0 and which):
                 return DAMAGED
-            if told >= len(runs):
-                return NO_ROOM
             if which != 2:
                 copied += run
-            runs[told] = run
-            told += 1
+            notes[uint64(noted)] = run
+            noted += 1
             used += run
             before = run
             which = 2 if which != 2 else 1
         context = count_context(count_before, reference, copied, length - copied, place)
         count, x, position = next_value(stream, tables, clusters[uint64(context)], x, position, end)
         count_before = count
-        if count > nodes or copied + count > nodes:
+        if copied + count > nodes:
             return DAMAGED
-        if copied + count > len(out) - filled:
+        if noted + count > len(notes):
             return NO_ROOM
-        # Extras and copies are merged as the gaps are read: `its` walks over the prototype.
-        its, run, run_end = 0, 0, runs[0] if told else 0
-        left = count
-        extra = int64(-1)
-        bucket = bucket_before = zeros = 0
-        while left:
-            if zeros:
-                zeros -= 1
-                extra += 1
-            elif left == count:
-                context = first_context(first_before, reference, count)
-                value, x, position = next_value(stream, tables, clusters[uint64(context)], x, position, end)
-                first_before = value
-                extra = node + unfold_sign(value)
-                bucket, bucket_before = AFTER_FIRST, coarse(value, 12)
-            else:
-                context = gap_context(bucket, bucket_before, reference, left)
-                value, x, position = next_value(stream, tables, clusters[uint64(context)], x, position, end)
-                extra += value + 1
-                bucket_before, bucket = bucket, gap_bucket(value)
-            first_one = left == count
-            while its < length and out[low + its] <= extra:
-                if not first_one:
-                    extra += 1
-                elif out[low + its] == extra:
+        notes[uint64(head)], notes[uint64(head + 1)], notes[uint64(head + 2)] = reference, count, noted
+        lengths[uint64(place)] = copied + count
+        if count == 0:
+            continue
+        context = first_context(first_before, reference, count)
+        value, x, position = next_value(stream, tables, clusters[uint64(context)], x, position, end)
+        first_before = value
+        notes[uint64(noted)] = unfold_sign(value)
+        bucket, bucket_before = AFTER_FIRST, coarse(value, 12)
+        stop = noted + count
+        noted += 1
+        while noted < stop:
+            context = gap_context(bucket, bucket_before, reference, stop - noted)
+            value, x, position = next_value(stream, tables, clusters[uint64(context)], x, position, end)
+            bucket_before, bucket = bucket, gap_bucket(value)
+            notes[uint64(noted)] = value
+            noted += 1
+            if bucket == 0 and bucket_before == 0 and noted < stop:
+                context = zeros_context(reference, stop - noted)
+                zeros, x, position = next_value(stream, tables, clusters[uint64(context)], x, position, end)
+                if zeros > stop - noted:
                     return DAMAGED
-                while its >= run_end:
-                    run += 1
-                    run_end += runs[run]
-                if run & 1 == 0:
-                    out[filled] = out[low + its]
-                    filled += 1
-                its += 1
-            if extra < 0 or extra >= nodes:
-                return DAMAGED
-            out[filled] = extra
-            filled += 1
-            left -= 1
-            if bucket == 0 and bucket_before == 0 and left:
-                zeros, x, position = next_value(
-                    stream, tables, clusters[zeros_context(reference, left)], x, position, end
-                )
-                if zeros > left:
-                    return DAMAGED
+                for _ in range(zeros):
+                    notes[uint64(noted)] = 0
+                    noted += 1
                 bucket, bucket_before = AFTER_ZEROS, AFTER_ZEROS
-        while its < length:
-            while its >= run_end:
-                run += 1
-                run_end += runs[run]
-            if run & 1 == 0:
-                for index in range(low + its, low + run_end):
-                    out[filled] = out[index]
-                    filled += 1
-            its = run_end
-        starts[place + 1] = filled
     if whole and (x != 1 or position != end):
         return DAMAGED
-    return filled
+    return 0
+
+
+@kernel
+def make_row(
+    notes: Ints, head: int, length: int, node: int, nodes: int, lender: Targets, low: int, its_length: int,
+    out: Targets, filled: int,
+) -> bool:  # fmt: skip
+    """Writes a row of `length` links to out[filled:]: its prototype is lender[low : low + its_length].
+
+    False if the notes cannot be true.
+    """
+    count = notes[uint64(head + 1)]
+    end = filled + length
+    gaps = notes[uint64(head + 2)]
+    run = head + 3  # the runs' lengths add up to the prototype's: while that lasts, there is a run
+    run_end, copying = notes[uint64(run)], True
+    its = 0
+    if count:
+        extra = node + notes[uint64(gaps)]
+        while its < its_length and lender[uint64(low + its)] < extra:
+            while its >= run_end:
+                run += 1
+                run_end += notes[uint64(run)]
+                copying = not copying
+            if copying:
+                out[uint64(filled)] = lender[uint64(low + its)]
+                filled += 1
+            its += 1
+        if extra < 0 or extra >= nodes or (its < its_length and lender[uint64(low + its)] == extra):
+            return False
+        out[uint64(filled)] = extra
+        filled += 1
+        for index in range(gaps + 1, gaps + count):
+            extra += notes[uint64(index)] + 1
+            while its < its_length and lender[uint64(low + its)] <= extra:
+                extra += 1
+                while its >= run_end:
+                    run += 1
+                    run_end += notes[uint64(run)]
+                    copying = not copying
+                if copying:
+                    out[uint64(filled)] = lender[uint64(low + its)]
+                    filled += 1
+                its += 1
+            if extra >= nodes:
+                return False
+            out[uint64(filled)] = extra
+            filled += 1
+    while filled < end:
+        while its >= run_end:
+            run += 1
+            run_end += notes[uint64(run)]
+            copying = not copying
+        if copying:
+            for index in range(low + its, low + run_end):
+                out[uint64(filled)] = lender[uint64(index)]
+                filled += 1
+        its = run_end
+    return True
 
 
 @kernel
 def decode_blocks(
     stream: Bytes, offsets: Ints, blocks: Ints, clusters: NDArray[np.uint8], tables: Ints,
-    first_block: int, last_block: int, out: Targets, starts: Ints, runs: Ints,
+    first_block: int, last_block: int, out: Targets, starts: Ints, notes: Ints,
 ) -> int:  # fmt: skip
     """Decodes blocks one after the other; `starts` has a place for each row and one for the end."""
-    filled = 0
+    heads, lengths = np.empty(256, np.int64), np.empty(256, np.int64)
     nodes = blocks[len(blocks) - 1]
+    filled = at = 0
+    starts[0] = 0
     for block in range(first_block, last_block):
         first, rows = blocks[block], blocks[block + 1] - blocks[block]
-        into = first - blocks[first_block]
-        filled = decode_block(
-            stream, offsets[block], offsets[block + 1], clusters, tables, first, rows, True, nodes,
-            out, filled, starts[into : into + rows + 1], runs,
+        told = tell_block(
+            stream, offsets[block], offsets[block + 1], clusters, tables, rows, True, nodes,
+            notes, heads, lengths,
         )  # fmt: skip
-        if filled < 0:
-            return filled
+        if told < 0:
+            return told
+        if lengths[:rows].sum() > len(out) - filled:
+            return NO_ROOM
+        for place in range(rows):
+            length = lengths[uint64(place)]
+            if length:
+                head = heads[uint64(place)]
+                reference = notes[uint64(head)]
+                low = starts[at - reference]
+                its_length = lengths[uint64(place - reference)] if reference else 0
+                if not make_row(notes, head, length, first + place, nodes, out, low, its_length, out, filled):
+                    return DAMAGED
+            filled += length
+            at += 1
+            starts[at] = filled
     return filled
 
 
 @kernel
 def decode_some(
     stream: Bytes, offsets: Ints, blocks: Ints, hints: NDArray[np.uint32], clusters: NDArray[np.uint8],
-    tables: Ints, wanted: Ints, done: int, out: Targets, ends: Ints, scratch: Targets, runs: Ints,
+    tables: Ints, wanted: Ints, done: int, out: Targets, ends: Ints, scratch: Targets, notes: Ints,
 ) -> tuple[int, int]:  # fmt: skip
     """The rows of the wanted nodes from number `done` on: how many are done, and what stopped it.
 
-    That is 0 for nothing, DAMAGED, NO_ROOM in `scratch` or `runs`, or the room that the next row needs in
+    That is 0 for nothing, DAMAGED, NO_ROOM in `scratch` or `notes`, or the room that the next row needs in
     `out`. `ends` receives where each row ends in `out`.
     """
-    starts = np.empty(257, np.int64)
+    heads, lengths = np.empty(256, np.int64), np.empty(256, np.int64)
+    chain = np.empty(256, np.int64)
     filled = ends[done - 1] if done else 0
     nodes = blocks[len(blocks) - 1]
     while done < len(wanted):
@@ -201,18 +251,41 @@ def decode_some(
         block = int64(hints[node >> HINT_SHIFT])
         while blocks[block + 1] <= node:
             block += 1
-        place = node - blocks[block]
+        first = blocks[block]
+        place = node - first
         whole = node + 1 == blocks[block + 1]
-        told = decode_block(
-            stream, offsets[block], offsets[block + 1], clusters, tables, blocks[block], place + 1, whole,
-            nodes, scratch, 0, starts, runs,
+        told = tell_block(
+            stream, offsets[block], offsets[block + 1], clusters, tables, place + 1, whole, nodes,
+            notes, heads, lengths,
         )  # fmt: skip
         if told < 0:
             return done, told
-        length = told - starts[place]
+        length = lengths[place]
         if length > len(out) - filled:
             return done, length
-        out[filled : filled + length] = scratch[starts[place] : told]
+        if length:
+            # The row's prototype, the prototype of that...
+            links = room = 0
+            while notes[heads[place]]:
+                place -= notes[heads[place]]
+                room += lengths[place]
+                chain[links] = place
+                links += 1
+            if room > len(scratch):
+                return done, NO_ROOM
+            low = its_length = at = 0
+            for link in range(links - 1, -1, -1):
+                place = chain[link]
+                if not make_row(
+                    notes, heads[place], lengths[place], first + place, nodes, scratch, low, its_length,
+                    scratch, at,
+                ):  # fmt: skip
+                    return done, DAMAGED
+                low, its_length = at, lengths[place]
+                at += its_length
+            place = node - first
+            if not make_row(notes, heads[place], length, node, nodes, scratch, low, its_length, out, filled):
+                return done, DAMAGED
         filled += length
         ends[done] = filled
         done += 1

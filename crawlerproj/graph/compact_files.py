@@ -55,7 +55,8 @@ class CompactGraph:
         self._stream: Bytes = np.asarray(data[body:]).view(np.ndarray)
         self._lock = Lock()
         self._scratch: Targets = np.empty(1 << 14, np.uint32)
-        self._runs: Ints = np.empty(1 << 12, np.int64)
+        self._most_notes = 4 * self.arcs + 2_048  # of a block, whatever it holds
+        self._notes: Ints = np.empty(1 << 14, np.int64)
 
     @property
     def bits_per_link(self) -> float:
@@ -78,7 +79,7 @@ class CompactGraph:
             while done < len(wanted):
                 done, trouble = decode_some(
                     self._stream, self._offsets, self._blocks, self._hints, self._clusters, self._tables,
-                    wanted, done, out, starts[1:], self._scratch, self._runs,
+                    wanted, done, out, starts[1:], self._scratch, self._notes,
                 )  # fmt: skip
                 if trouble == DAMAGED:
                     raise DamagedGraph(f"{self.path} is damaged near row {wanted[done]}: {_REMEDY}")
@@ -95,22 +96,23 @@ class CompactGraph:
         out: Targets = np.empty(min(self.arcs, 2 * links_at_once) + 1024, np.uint32)
         widest = int((self._blocks[step:] - self._blocks[: len(self._blocks) - step]).max(initial=0))
         starts = np.zeros(widest + 1, np.int64)
-        runs = np.empty(1 << 12, np.int64)
+        notes = np.empty(1 << 14, np.int64)
         block = 0
         while block < blocks:
             last = min(block + step, blocks)
             filled = decode_blocks(
                 self._stream, self._offsets, self._blocks, self._clusters, self._tables,
-                block, last, out, starts, runs,
+                block, last, out, starts, notes,
             )  # fmt: skip
             first = int(self._blocks[block])
-            if filled == NO_ROOM and (last - block > 1 or len(out) <= self.arcs or len(runs) <= self.arcs):
+            full = len(out) > self.arcs and len(notes) > self._most_notes
+            if filled == NO_ROOM and (last - block > 1 or not full):
                 if last - block > 1:
                     step = max(1, (last - block) // 2)
                 elif len(out) <= self.arcs:
                     out = np.empty(2 * len(out), np.uint32)
-                if len(runs) <= self.arcs:
-                    runs = np.empty(4 * len(runs), np.int64)
+                if len(notes) <= self._most_notes:
+                    notes = np.empty(4 * len(notes), np.int64)
                 continue
             if filled < 0:
                 raise DamagedGraph(f"{self.path} is damaged in the rows from {first} on: {_REMEDY}")
@@ -134,7 +136,7 @@ class CompactGraph:
         return Rows(starts, targets)
 
     def _grow(self, node: int) -> None:
-        if len(self._scratch) > self.arcs and len(self._runs) > self.arcs:
+        if len(self._scratch) > self.arcs and len(self._notes) > self._most_notes:
             raise DamagedGraph(f"{self.path} is damaged near row {node}: {_REMEDY}")
         self._scratch = np.empty(4 * len(self._scratch), np.uint32)
-        self._runs = np.empty(4 * len(self._runs), np.int64)
+        self._notes = np.empty(4 * len(self._notes), np.int64)

@@ -190,14 +190,23 @@ def next_token(tables: Ints, cluster: int, x: int) -> tuple[int, int]:
 
 
 @kernel
+def take_in(stream: Bytes, x: int, position: int, end: int) -> tuple[int, int]:
+    """The state with the next word, if it is below 2^16 and there is one; and the position.
+
+    Without branches as well: when a word is due is chance.
+    """
+    due = ((x - _LOW) & (position - end)) >> 63  # all ones, or zero
+    word = word_at(stream, position)  # behind the end too: the stream has bytes to spare
+    return (x << (16 & due)) | (word & due), position + (16 & due)
+
+
+@kernel
 def next_value(
     stream: Bytes, tables: Ints, cluster: int, x: int, position: int, end: int
 ) -> tuple[int, int, int]:
     """The next number told in this cluster, the state and the position after it."""
     token, x = next_token(tables, cluster, x)
-    if x < _LOW and position < end:
-        x = (x << 16) | word_at(stream, position)
-        position += 16
+    x, position = take_in(stream, x, position, end)
     if token < 16:
         return token, x, position
     raw = 3 + ((token - 16) >> 1)
@@ -208,7 +217,5 @@ def next_value(
         value |= (x & ((1 << width) - 1)) << shift
         x >>= width
         shift += width
-        if x < _LOW and position < end:
-            x = (x << 16) | word_at(stream, position)
-            position += 16
+        x, position = take_in(stream, x, position, end)
     return value, x, position

@@ -117,3 +117,28 @@ def test_damage_is_reported_never_a_crash(tmp_path):
         except DamagedGraph:
             refused += 1
     assert refused > 380  # what is left are the zero bytes at the end
+
+
+def test_damage_met_by_single_rows_is_no_crash(tmp_path):
+    # A row is made from its own chain of prototypes, without the rows in between: other checks than a scan's.
+    rows = web(500)
+    written(rows, tmp_path / "g")
+    whole = np.fromfile(tmp_path / "g", np.uint8)
+    bits = int(whole[24:32].view(np.uint64)[0])
+    stream = len(whole) - 4 - (bits + 7) // 8  # damage there alone: the head has its own check
+    rng = np.random.default_rng(12)
+    refused = answered = 0
+    for _ in range(150):
+        broken = whole.copy()
+        broken[rng.integers(stream, len(broken) - 4)] ^= 1 << rng.integers(8)
+        broken.tofile(tmp_path / "broken")
+        graph = CompactGraph(tmp_path / "broken")
+        for node in rng.integers(0, rows.nodes, 40):
+            try:
+                row = graph.row(node)
+            except DamagedGraph:
+                refused += 1
+            else:
+                answered += 1
+                assert (np.diff(row.astype(np.int64)) > 0).all() and (row < rows.nodes).all()
+    assert refused and answered
