@@ -1,7 +1,7 @@
 """The three files of a graph in WebGraph's format: `.graph`, `.offsets`, `.properties`.
 
-Meant for Java WebGraph as it stands, and for webgraph-rs after its `build ef`.
-Official files are sometimes padded with zero bytes at the end; readers must not mind.
+Java WebGraph reads them as they stand, webgraph-rs after its `build ef`, which takes whole words only: so
+streams end with zero bytes, as those of most official files do. Readers must not mind if they do not.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from crawlerproj.graph.damage import DamagedGraph
 from crawlerproj.graph.jit import Bytes, Ints, kernel
 from crawlerproj.graph.rows import Rows, Targets
 
+_WORD = 8  # bytes: streams are padded to a multiple
 _CLASS = "it.unimi.dsi.webgraph.BVGraph"
 
 
@@ -41,8 +42,8 @@ def write_classic(rows: Rows, basename: Path, shape: Shape | None = None) -> dic
         "bitspernode": f"{bits / max(rows.nodes, 1):.3f}",
     }
     text = "#BVGraph properties\n" + "".join(f"{name}={value}\n" for name, value in properties.items())
-    _write(basename, ".graph", stream.tobytes())
-    _write(basename, ".offsets", offset_stream(offsets).tobytes())
+    _write(basename, ".graph", _padded(stream))
+    _write(basename, ".offsets", _padded(offset_stream(offsets)))
     _write(basename, ".properties", text.encode("latin-1"))
     return properties
 
@@ -108,6 +109,10 @@ def offset_stream(offsets: Ints) -> Bytes:
     for index in range(1, len(offsets)):
         write_gamma(stream, at, offsets[index] - offsets[index - 1])
     return stream
+
+
+def _padded(stream: Bytes) -> bytes:
+    return stream.tobytes() + bytes(-len(stream) % _WORD)
 
 
 def _part(basename: Path, ending: str) -> Path:

@@ -31,7 +31,7 @@ def test_the_stream_is_bit_identical_to_the_official_files(cnr, name):
     for ours, ending in ((stream, ".graph"), (offset_stream(offsets), ".offsets")):
         official = np.fromfile(cnr / f"{name}{ending}", np.uint8)
         assert np.array_equal(ours, official[: len(ours)])
-        # Two of the four official files are padded with zero bytes; no row lies there.
+        # Three of the four official files are padded with zero bytes; no row lies there.
         assert not official[len(ours) :].any()
 
 
