@@ -3,7 +3,7 @@
 Two files. `anchor-texts`: every text (anchor, a tab, rel) once, in blocks of 256, zstd frames of lines.
 `anchors`: for 64 targets at a time a zstd frame of 4-byte numbers: for each target the number of its
 in-links, then for each in-link of each target, in the order of the in-links, the number of its text.
-Text 0 is the empty one and is not stored.
+Text 0 is the empty one and is not stored. Frames carry zstd's checksum of their content.
 
 Each file ends with the ends of its frames (8 bytes each), their number (8), the CRC-32 of the ends
 (4) and the magic "CPA1"; all little-endian.
@@ -45,7 +45,7 @@ class FrameWriter:
 
     def __init__(self, path: Path, level: int) -> None:
         self._file = path.open("wb")
-        self._zstd = zstandard.ZstdCompressor(level=level)
+        self._zstd = zstandard.ZstdCompressor(level=level, write_checksum=True)
         self._ends: list[int] = []
 
     def add(self, data: bytes) -> None:

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-FORMAT = 1
+FORMAT = 2  # 1: names compressed by zstd, without a check of their own
 
 
 class GraphError(Exception):

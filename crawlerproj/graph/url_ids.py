@@ -1,20 +1,17 @@
 """The dictionary of URLs: a URL's number is its rank in the order of `url_keys`, and back.
 
-Keys lie in blocks of 64, front coded: each tells how many bytes it shares with the key before, and
-the rest. Blocks are compressed by zstd with a dictionary trained on some of them.
+Keys lie in blocks of 64, front coded (`front_coding`): each tells how many bytes it shares with the key
+before, and the rest, in codes for the substrings that these keys are full of (`substrings`).
 
 A file, numbers little-endian:
 
-    0   magic "CPURLS01"; keys (8 bytes); blocks (8); bytes of the zstd dictionary (4); CRC-32 of the
-        bytes before, the dictionary and both lists of ends (4)
-    32  the zstd dictionary
+    0   magic "CPURLS02"; keys (8 bytes); blocks (8); bytes of the table of substrings (4); CRC-32 of the
+        bytes before, the table, both lists of ends and the separators (4)
+    32  the table of substrings, and zeros up to a multiple of 8
         ends of the blocks (8 bytes each), ends of the separators (8 each)
         separators: for each block the shortest bytes that are above the last key of the block
         before and not above its own first
-        blocks: zstd frames without magic, with their content's size
-
-A block, uncompressed: one byte w, 1 or 2; for each key the number of shared bytes, then for each key
-the number of its own, in w bytes each (keys above 65,535 bytes are not stored); then all own bytes.
+        blocks, each with its own check; one zero byte
 """
 
 from __future__ import annotations
@@ -25,17 +22,16 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Lock
 
 import numpy as np
-import zstandard
 
 from crawlerproj.graph.damage import DamagedGraph
-from crawlerproj.graph.front_coding import find_key, read_key
-from crawlerproj.graph.jit import DAMAGED
+from crawlerproj.graph.front_coding import SPARE, find_key, read_key
+from crawlerproj.graph.jit import DAMAGED, Bytes
+from crawlerproj.graph.substrings import table_from
 from crawlerproj.graph.url_keys import key_of, url_of
 
-MAGIC = b"CPURLS01"
+MAGIC = b"CPURLS02"
 HEADER = struct.Struct("<8sQQII")
 BLOCK = 64
 LONGEST_KEY = 65_535
@@ -57,23 +53,21 @@ class UrlIds:
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         unpacked: tuple[bytes, int, int, int, int] = HEADER.unpack(head)
         _, self._count, self._blocks, trained, check = unpacked
-        ends = HEADER.size + trained
+        ends = HEADER.size + trained + -trained % 8
         self._separators = ends + 16 * self._blocks
-        tables = self._map[HEADER.size : self._separators]
-        sound = zlib.crc32(tables, zlib.crc32(head[:28])) == check
-        if not sound or -(-self._count // BLOCK) != self._blocks or self._separators > len(self._map):
-            raise DamagedGraph(f"the head of {path} is damaged: {_REMEDY}")
+        sound = -(-self._count // BLOCK) == self._blocks and self._separators <= len(self._map)
         # Slices of a map are copies; the lists of ends are looked at without.
-        view = memoryview(self._map)[ends : self._separators].cast("Q")
+        view = memoryview(self._map)[ends : self._separators if sound else ends].cast("Q")
         self._block_ends, self._separator_ends = view[: self._blocks], view[self._blocks :]
-        self._data = self._separators + (self._separator_ends[-1] if self._blocks else 0)
-        if self._data + (self._block_ends[-1] if self._blocks else 0) != len(self._map):
+        self._data = self._separators + (self._separator_ends[-1] if view else 0)
+        tables = self._map[HEADER.size : self._data]
+        if not sound or zlib.crc32(tables, zlib.crc32(head[:28])) != check:
+            raise DamagedGraph(f"the head of {path} is damaged: {_REMEDY}")
+        if self._data + (self._block_ends[-1] if view else 0) + SPARE != len(self._map):
             raise DamagedGraph(f"{path} is not as long as it says: {_REMEDY}")
-        dictionary = zstandard.ZstdCompressionDict(tables[:trained]) if trained else None
-        self._zstd = zstandard.ZstdDecompressor(dict_data=dictionary, format=zstandard.FORMAT_ZSTD1_MAGICLESS)
+        self._rows, self._ones = table_from(tables[:trained])
+        self._bytes: Bytes = np.frombuffer(self._map, np.uint8)
         self._full_blocks = self._count // BLOCK
-        self._lock = Lock()
-        self._last: tuple[int, bytes] = (-1, b"")  # a page's links lead to neighbours: the block opened last
         self._stride = -(-self._blocks // _SEPARATORS_IN_MEMORY) or 1
         self._top = [self._separator(block) for block in range(0, self._blocks, self._stride)]
 
@@ -97,10 +91,9 @@ class UrlIds:
         if self._stride > 1:
             last = min(block + self._stride, self._blocks)
             block = bisect_right(range(block, last), key, key=self._separator) + block - 1
-        keys = BLOCK if block < self._full_blocks else self._count - block * BLOCK
-        place = find_key(self._open(block), keys, key)
+        place = find_key(self._bytes, *self._block(block), key, self._rows, self._ones)
         if place == DAMAGED:
-            raise DamagedGraph(f"block {block} of {self.path} is damaged: {_REMEDY}")
+            raise self._damaged(block)
         return block * BLOCK + place if place >= 0 else 1 - block * BLOCK + place
 
     def url_of(self, number: int) -> str | None:
@@ -112,46 +105,33 @@ class UrlIds:
             return None
         block, place = divmod(number, BLOCK)
         into = np.empty(LONGEST_KEY, np.uint8)
-        length = read_key(self._open(block), self._keys(block), place, into)
+        length = read_key(self._bytes, *self._block(block), place, self._rows, self._ones, into)
         if length < 0:
-            raise DamagedGraph(f"block {block} of {self.path} is damaged: {_REMEDY}")
+            raise self._damaged(block)
         return into[:length].tobytes()
 
     def keys(self, first: int = 0, last: int | None = None) -> Iterator[bytes]:
         """The keys of a range of numbers, in order."""
         last = self._count if last is None else min(last, self._count)
-        for block in range(first // BLOCK, -(-last // BLOCK)):
-            data = self._open(block)
-            into = np.empty(LONGEST_KEY, np.uint8)
-            for place in range(self._keys(block)):
-                if first <= block * BLOCK + place < last:
-                    length = read_key(data, self._keys(block), place, into)
-                    if length < 0:
-                        raise DamagedGraph(f"block {block} of {self.path} is damaged: {_REMEDY}")
-                    yield into[:length].tobytes()
+        for number in range(first, last):
+            key = self.key_of_id(number)
+            assert key is not None
+            yield key
 
     def range_of(self, prefix: bytes) -> range:
         """The numbers of the keys that begin so."""
         first, last = self.rank(prefix), self.rank(prefix + b"\xff\xff\xff\xff")
         return range(first if first >= 0 else -1 - first, last if last >= 0 else -1 - last)
 
-    def _keys(self, block: int) -> int:
-        return min(BLOCK, self._count - block * BLOCK)
+    def _block(self, block: int) -> tuple[int, int, int]:
+        """Where a block begins and ends, and how many keys it has."""
+        ends, base = self._block_ends, self._data
+        start = base + ends[block - 1] if block else base
+        return start, base + ends[block], BLOCK if block < self._full_blocks else self._count - block * BLOCK
+
+    def _damaged(self, block: int) -> DamagedGraph:
+        return DamagedGraph(f"block {block} of {self.path} is damaged: {_REMEDY}")
 
     def _separator(self, block: int) -> bytes:
         start = self._separator_ends[block - 1] if block else 0
         return self._map[self._separators + start : self._separators + self._separator_ends[block]]
-
-    def _open(self, block: int) -> bytes:
-        last = self._last
-        if last[0] == block:
-            return last[1]
-        ends, base = self._block_ends, self._data
-        frame = self._map[base + ends[block - 1] if block else base : base + ends[block]]
-        try:
-            with self._lock:  # one decompressor serves one thread at a time
-                data: bytes = self._zstd.decompress(frame)
-        except (zstandard.ZstdError, MemoryError) as error:  # a damaged size may be any number
-            raise DamagedGraph(f"block {block} of {self.path} is damaged ({error}): {_REMEDY}") from error
-        self._last = (block, data)
-        return data

@@ -8,27 +8,23 @@ import zlib
 from pathlib import Path
 from typing import IO
 
-import zstandard
-
-from crawlerproj.graph.front_coding import front_coded
+from crawlerproj.graph.front_coding import SPARE, front_coded, own_bytes
+from crawlerproj.graph.substrings import Speller, Substrings, learn, plain_table
 from crawlerproj.graph.url_ids import BLOCK, HEADER, MAGIC
 
-# Of the ways to search that zstd has, the one whose blocks are read fastest: matches of five bytes at least
-# mean fewer of them. Level 12 takes twice as long, saves 1.5 %, and its blocks take a tenth longer to read.
-_SEARCH = {"strategy": zstandard.STRATEGY_LAZY, "search_log": 6, "min_match": 5, "target_length": 32,
-           "window_log": 17, "chain_log": 17, "hash_log": 17}  # fmt: skip
-_TRAINED_MOST = 64 << 10
-_SAMPLED_BLOCKS = 1_024  # 4,096 take four times as long and save at most 0.5 %
+_TABLE_MOST = 64 << 10
+_SAMPLED_BLOCKS = 1_024
 
 
 class UrlIdsWriter:
     """Takes sorted, distinct keys in lists of any length. `close` makes the file whole."""
 
     def __init__(self, path: Path, expected_keys: int, sample: list[bytes]) -> None:
-        """`sample`: some sorted keys, to train the compressor on."""
+        """`sample`: some sorted keys, to learn their substrings from."""
         self._path = path
-        self._dictionary = _train(sample, expected_keys)
-        self._zstd = _compressor(self._dictionary)
+        table = _learn(sample, expected_keys)
+        self._table = table.to_bytes() if table else b""
+        self._speller = Speller(table or plain_table())
         self._body: IO[bytes] = path.with_name(path.name + ".blocks").open("w+b")
         self._names: IO[bytes] = path.with_name(path.name + ".separators").open("w+b")
         self._block_ends: list[int] = []
@@ -46,11 +42,13 @@ class UrlIdsWriter:
     def close(self) -> int:
         """Writes the file; gives its size in bytes."""
         self._write(self._rest)
-        trained = self._dictionary.as_bytes() if self._dictionary else b""
-        tables = trained + struct.pack(f"<{len(self._block_ends)}Q", *self._block_ends)
+        tables = self._table + bytes(-len(self._table) % 8)
+        tables += struct.pack(f"<{len(self._block_ends)}Q", *self._block_ends)
         tables += struct.pack(f"<{len(self._separator_ends)}Q", *self._separator_ends)
-        head = HEADER.pack(MAGIC, self.count, len(self._block_ends), len(trained), 0)[:28]
-        check = zlib.crc32(tables, zlib.crc32(head))
+        head = HEADER.pack(MAGIC, self.count, len(self._block_ends), len(self._table), 0)[:28]
+        self._names.seek(0)
+        check = zlib.crc32(self._names.read(), zlib.crc32(tables, zlib.crc32(head)))
+        self._body.write(bytes(SPARE))
         with self._path.open("wb") as file:
             file.write(head + struct.pack("<I", check) + tables)
             for part in (self._names, self._body):
@@ -68,12 +66,10 @@ class UrlIdsWriter:
             self._separator(keys[start - 1] if start else self._last, keys[start])
         self._last = keys[-1]
         self.count += len(keys)
-        end = self._block_ends[-1] if self._block_ends else 0
-        for block in front_coded(keys, BLOCK):
-            frame = self._zstd.compress(block)
-            self._body.write(frame)
-            end += len(frame)
-            self._block_ends.append(end)
+        begin = self._block_ends[-1] if self._block_ends else 0
+        blocks, ends = front_coded(keys, BLOCK, self._speller)
+        self._body.write(blocks)
+        self._block_ends += [begin + end for end in ends]
 
     def _separator(self, before: bytes, first: bytes) -> None:
         length = 0
@@ -85,24 +81,11 @@ class UrlIdsWriter:
         self._separator_ends.append((self._separator_ends[-1] if self._separator_ends else 0) + length)
 
 
-def _train(sample: list[bytes], expected: int) -> zstandard.ZstdCompressionDict | None:
-    """A zstd dictionary that takes at most half a byte a key; None where there are too few."""
-    size = min(_TRAINED_MOST, expected // 2)
-    if size < 1024 or len(sample) < 64 * BLOCK:
+def _learn(sample: list[bytes], expected: int) -> Substrings | None:
+    """Substrings whose table takes at most half a byte a key; None where there are too few keys."""
+    room = min(_TABLE_MOST, expected // 2)
+    if room < 1024 or len(sample) < 64 * BLOCK:
         return None
     step = BLOCK * max(1, len(sample) // BLOCK // _SAMPLED_BLOCKS)
-    blocks: list[bytes | bytearray | memoryview] = [
-        front_coded(sample[start : start + BLOCK], BLOCK)[0] for start in range(0, len(sample), step)
-    ]
-    try:
-        return zstandard.train_dictionary(size, blocks)
-    except zstandard.ZstdError:  # the sample is too uniform to learn from
-        return None
-
-
-def _compressor(dictionary: zstandard.ZstdCompressionDict | None) -> zstandard.ZstdCompressor:
-    parameters = zstandard.ZstdCompressionParameters(
-        **_SEARCH, write_content_size=True, write_checksum=False, write_dict_id=False,
-        format=zstandard.FORMAT_ZSTD1_MAGICLESS,
-    )  # fmt: skip
-    return zstandard.ZstdCompressor(compression_params=parameters, dict_data=dictionary)
+    groups = (sample[start : start + BLOCK] for start in range(0, len(sample), step))
+    return learn([own for group in groups for own in own_bytes(group, BLOCK)], room)

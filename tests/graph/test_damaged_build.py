@@ -91,6 +91,31 @@ def test_a_harmed_file_of_a_build(builds):
     ask_everything(build_dir)
 
 
+def names_and_anchors(graph):
+    server = ConnectivityServer.open(graph)
+    names = [list(server.level(name).names.keys()) for name in ("url", "host", "domain")]
+    return names, [server.anchors(url) for url in server.level("url").titles(range(0, len(names[0]), 16))]
+
+
+def test_a_flipped_bit_is_no_wrong_letter(builds):
+    build_dir, _ = builds
+    rng = random.Random(9)
+    right = names_and_anchors(build_dir)
+    refused = 0
+    for number in range(150):
+        path = build_dir / ("urls", "hosts", "domains", "anchors", "anchor-texts")[number % 5]
+        whole = path.read_bytes()
+        broken = bytearray(whole)
+        broken[rng.randrange(len(broken))] ^= 1 << rng.randrange(8)
+        path.write_bytes(broken)
+        try:
+            assert names_and_anchors(build_dir) == right
+        except DamagedGraph:
+            refused += 1
+        path.write_bytes(whole)
+    assert refused > 140
+
+
 @pytest.mark.parametrize("name", ["urls", "url-out", "host-in", "domains"])
 def test_files_of_two_graphs_are_not_mixed(builds, name):
     build_dir, other = builds

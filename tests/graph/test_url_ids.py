@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawlerproj.graph.damage import DamagedGraph
+from crawlerproj.graph.substrings import Speller, learn, table_from
 from crawlerproj.graph.url_ids import BLOCK, UrlIds
 from crawlerproj.graph.url_ids_write import UrlIdsWriter
 from crawlerproj.graph.url_keys import find_byte, host_of_key, host_prefix, key_of, url_of
@@ -75,7 +76,7 @@ def test_numbers_are_ranks(tmp_path_factory, urls, others):
     assert ids.url_of(-1) is None and ids.url_of(len(keys)) is None
 
 
-def test_many_blocks_a_trained_dictionary_and_long_urls(tmp_path):
+def test_many_blocks_learned_substrings_and_long_urls(tmp_path):
     keys = sorted(
         key_of(f"http://h{n % 50}.example/{n * 7919 % 10007}/page.html?x={n}") for n in range(9_000)
     )
@@ -96,26 +97,49 @@ def test_more_separators_than_are_kept_in_memory(tmp_path, monkeypatch):
     assert [ids.id_of_key(key) for key in keys] == list(range(len(keys)))
 
 
-def test_damage_is_reported_never_a_crash(tmp_path):
-    keys = sorted(key_of(f"http://h{n % 9}.example/{n}") for n in range(1_000))
+def test_any_damage_is_reported_never_a_crash_or_a_wrong_letter(tmp_path):
+    keys = sorted(key_of(f"http://h{n % 9}.example/{n}/page.html") for n in range(5_000))
     written(tmp_path / "urls", keys)
     whole = np.fromfile(tmp_path / "urls", np.uint8)
+    assert int(whole[24:28].view(np.uint32)[0])  # substrings were learned
     rng = np.random.default_rng(5)
-    refused = 0
     for _ in range(150):
         broken = whole.copy()
-        broken[rng.integers(len(broken))] ^= 1 << rng.integers(8)
+        broken[rng.integers(len(broken) - 1)] ^= 1 << rng.integers(8)  # the last byte is spare
         if rng.random() < 0.2:
             broken = broken[: rng.integers(1, len(broken))]
         broken.tofile(tmp_path / "broken")
-        try:
+        with pytest.raises(DamagedGraph):
+            list(UrlIds(tmp_path / "broken").keys())
+        with pytest.raises(DamagedGraph):
             ids = UrlIds(tmp_path / "broken")
-            for number in range(0, 1_000, 37):
-                ids.key_of_id(number)
-                ids.rank(keys[number])
-        except DamagedGraph:
-            refused += 1
-    assert refused > 60
+            for key in keys[::BLOCK]:
+                ids.rank(key)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.text("ab/.-é\0", max_size=25), max_size=60), st.lists(st.text(max_size=40), max_size=20))
+def test_texts_are_told_in_the_codes_of_any_table(learned, texts):
+    table = table_from(learn([text.encode() for text in learned] * 9, 4_096).to_bytes())
+    told = [text.encode("utf-8", "surrogatepass") for text in learned + texts]
+    lengths = np.array([len(text) for text in told], np.int64)
+    codes, sizes = Speller(table).spell(np.frombuffer(b"".join(told), np.uint8), lengths)
+    substrings, at = table.texts(), 0
+    for text, size in zip(told, sizes, strict=True):
+        end, read = at + size, b""
+        while at < end:
+            number, at = int(codes[at]), at + 1
+            if number >= table.ones:
+                number, at = table.ones + ((number - table.ones) << 8) + int(codes[at]), at + 1
+            read += substrings[number]
+        assert (read, at) == (text, end)
+
+
+def test_what_comes_again_and_again_takes_a_byte():
+    sample = [f"page-{n}.html".encode() for n in range(2_000)]
+    lengths = np.array([len(text) for text in sample])
+    codes, _ = Speller(learn(sample, 8_192)).spell(np.frombuffer(b"".join(sample), np.uint8), lengths)
+    assert len(codes) < 4 * len(sample)
 
 
 def test_a_missing_dictionary_tells_the_remedy(tmp_path):
