@@ -13,6 +13,7 @@ from crawlerproj.graph.substrings import Speller, Substrings, learn, plain_table
 from crawlerproj.graph.url_ids import BLOCK, HEADER, MAGIC
 
 _TABLE_MOST = 64 << 10
+_TABLE_LEAST = 4 << 10
 _SAMPLED_BLOCKS = 1_024
 
 
@@ -82,9 +83,9 @@ class UrlIdsWriter:
 
 
 def _learn(sample: list[bytes], expected: int) -> Substrings | None:
-    """Substrings whose table takes at most half a byte a key; None where there are too few keys."""
-    room = min(_TABLE_MOST, expected // 2)
-    if room < 1024 or len(sample) < 64 * BLOCK:
+    """Substrings whose table takes at most half a byte a key, or 4 KiB; None where there are too few keys."""
+    room = min(_TABLE_MOST, max(expected // 2, min(4 * expected, _TABLE_LEAST)))
+    if len(sample) < 4 * BLOCK:
         return None
     step = BLOCK * max(1, len(sample) // BLOCK // _SAMPLED_BLOCKS)
     groups = (sample[start : start + BLOCK] for start in range(0, len(sample), step))
