@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import islice
@@ -165,7 +165,7 @@ class Command(ScrapyCommand):
     def _versions(self, directory: Path, opts: argparse.Namespace, url: str) -> None:
         found = Index(directory).versions(_spelled(url))
         if not found:
-            raise NotHere(f"{url} is not stored.")
+            raise NotHere(f"{url} is not stored. `scrapy docs list` shows what is.")
         for entry in found:
             _print_entry(entry, opts.json)
 
@@ -195,7 +195,8 @@ class Command(ScrapyCommand):
     def _export(self, directory: Path, opts: argparse.Namespace) -> None:
         path = Path(opts.output or directory.parent / _EXPORTS[opts.to])
         if opts.to == "cdxj":
-            count = export_cdxj(Index(directory).lines(), path)
+            with _bar(sorted(directory.glob("*.index")), "exporting") as progress:
+                count = export_cdxj(_counted(Index(directory).lines(), progress), path)
         elif opts.to == "parquet":
             from crawlerproj.documents.export_parquet import export_parquet  # half a second to import
 
@@ -210,7 +211,7 @@ class Command(ScrapyCommand):
         print(json.dumps({"rows": count, "path": str(path)}) if opts.json else f"{count:,} rows: {path}")
 
     def _check(self, directory: Path, opts: argparse.Namespace) -> None:
-        with _bar(directory, "checking") as progress:
+        with _bar(archived_files(directory), "checking") as progress:
             done = check(directory, progress)
         self.exitcode = 0 if done.sound else 1
         if opts.json:
@@ -226,17 +227,25 @@ class Command(ScrapyCommand):
             print(f"  {problem}")
 
     def _reindex(self, directory: Path, opts: argparse.Namespace) -> None:
-        count = sum(rebuild_index(path) for path in archived_files(directory))
+        problems: list[str] = []
+        count = sum(rebuild_index(path, problems) for path in archived_files(directory))
         print(json.dumps({"lines": count}) if opts.json else f"{count:,} lines of index")
+        self._tell(problems)
 
     # --- what they share ---
 
     def _rows(self, directory: Path, what: str) -> Iterator[Any]:
         problems: list[str] = []
-        with StoredPages.of(self.settings) as pages, _bar(directory, what) as progress:
+        with StoredPages.of(self.settings) as pages, _bar(archived_files(directory), what) as progress:
             yield from rows(directory, pages.read, problems, progress)
+        self._tell(problems)
+
+    def _tell(self, problems: list[str]) -> None:
+        """What could not be read has been left out: the exit code says so too."""
         for problem in problems:
             print(f"scrapy docs: {problem}", file=sys.stderr)
+        if problems:
+            self.exitcode = 1
 
     def _directory(self, given: str | None) -> Path:
         """The folder with the WARC files."""
@@ -275,10 +284,16 @@ def _print_entry(entry: Entry, as_json: bool) -> None:
         print(f"{entry.when}  {entry.status:>3}  {entry.length:>9,}  {entry.mime:<24}  {entry.url}")
 
 
+def _counted(lines: Iterable[bytes], progress: Callable[[int], None]) -> Iterator[bytes]:
+    for line in lines:
+        yield line
+        progress(len(line))
+
+
 @contextmanager
-def _bar(directory: Path, what: str) -> Iterator[Callable[[int], None]]:
-    """A progress bar over the archive's bytes, where someone is looking."""
-    total = sum(path.stat().st_size for path in archived_files(directory))
+def _bar(files: Iterable[Path], what: str) -> Iterator[Callable[[int], None]]:
+    """A progress bar over the bytes of some files, where someone is looking."""
+    total = sum(path.stat().st_size for path in files)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:

@@ -9,7 +9,7 @@ from pathlib import Path
 from crawlerproj.documents import cdx
 from crawlerproj.documents.archive_files import index_path, order_path, warc_path
 from crawlerproj.documents.index_files import open_sorted
-from crawlerproj.documents.members import BadRecord, Record, parse_http, parse_record, walk
+from crawlerproj.documents.members import BadRecord, Record, parse_http, parse_record, walk_past_damage
 from crawlerproj.documents.reader import Reader
 from crawlerproj.documents.records import digest
 from crawlerproj.documents.rows import Progress, archived_files, is_copy
@@ -53,23 +53,20 @@ def _check_records(
     Revisits of other pages are added to `copies`, with their place.
     """
     expected: dict[int, bytes] = {}
-    try:
-        for offset, length, data in walk(path):
-            progress(length)
-            try:
-                record = parse_record(data)
-            except BadRecord as error:
-                done.problems.append(f"{path.name}: at {offset}: {error}")
-                continue
-            done.records[record.kind] = done.records.get(record.kind, 0) + 1
-            done.problems += [f"{path.name}: the {record.kind} at {offset} of {record.url}: {fault}"
-                              for fault in _faults(record)]
-            if record.kind in ("response", "revisit"):
-                expected[offset] = _line(path.name, offset, length, record)
-            if is_copy(record):
-                copies.append((f"{path.name}: the revisit at {offset} of {record.url}", record))
-    except BadRecord as error:
-        done.problems.append(str(error))
+    for offset, length, data in walk_past_damage(path, done.problems):
+        progress(length)
+        try:
+            record = parse_record(data)
+        except BadRecord as error:
+            done.problems.append(f"{path.name}: at {offset}: {error}")
+            continue
+        done.records[record.kind] = done.records.get(record.kind, 0) + 1
+        done.problems += [f"{path.name}: the {record.kind} at {offset} of {record.url}: {fault}"
+                          for fault in _faults(record)]
+        if record.kind in ("response", "revisit"):
+            expected[offset] = _line(path.name, offset, length, record)
+        if is_copy(record):
+            copies.append((f"{path.name}: the revisit at {offset} of {record.url}", record))
     return expected
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from crawlerproj.documents import cdx
 
 _READ = 1 << 20
+_MEMBER, _RECORD = b"\x1f\x8b\x08", b"WARC/"  # how a gzip member begins, and what a record's holds
 
 
 class BadRecord(Exception):
@@ -79,6 +81,35 @@ def walk(path: Path, start: int = 0) -> Iterator[tuple[int, int, bytes]]:
         raise BadRecord(f"{path.name}: the record at {offset} is not complete (is a crawl writing it?)")
 
 
+def walk_past_damage(path: Path, problems: list[str], start: int = 0) -> Iterator[tuple[int, int, bytes]]:
+    """As `walk`, but a broken record costs no more than itself: it is noted, and the next is looked for."""
+    following: int | None = start
+    while following is not None:
+        start = following
+        try:
+            for offset, length, data in walk(path, start):
+                start = offset + length
+                yield offset, length, data
+            return
+        except BadRecord as error:
+            problems.append(str(error))
+        following = _next_record(path, start + 1)
+
+
+def _next_record(path: Path, start: int) -> int | None:
+    """Where the next gzip member begins that holds a WARC record."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        while (start := data.find(_MEMBER, start)) >= 0:
+            try:
+                head = zlib.decompressobj(wbits=31).decompress(data[start : start + 4096], len(_RECORD))
+            except zlib.error:
+                head = b""  # three bytes that happen to look like a member's
+            if head == _RECORD:
+                return start
+            start += 1
+    return None
+
+
 def parse_record(data: bytes) -> Record:
     head, blank, rest = data.partition(b"\r\n\r\n")
     lines = head.decode("utf-8", "replace").split("\r\n")
@@ -113,10 +144,14 @@ def parse_http(block: bytes) -> Http:
     return Http(int(code) if code.isdigit() else 0, reason, headers, body)
 
 
-def index_lines(path: Path, start: int = 0) -> Iterator[bytes]:
+def index_lines(path: Path, problems: list[str], start: int = 0) -> Iterator[bytes]:
     """The lines that the index must have for the records of a file, from an offset on."""
-    for offset, length, data in walk(path, start):
-        record = parse_record(data)
+    for offset, length, data in walk_past_damage(path, problems, start):
+        try:
+            record = parse_record(data)
+        except BadRecord as error:
+            problems.append(f"{path.name}: at {offset}: {error}")
+            continue
         if record.kind not in ("response", "revisit"):
             continue
         http = parse_http(record.block)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from crawlerproj.committed_files import Recovered, cut_to_committed, truncate
@@ -20,7 +19,7 @@ from crawlerproj.documents.archive_files import (
     order_path,
     whole_records_length,
 )
-from crawlerproj.documents.members import BadRecord, index_lines
+from crawlerproj.documents.members import index_lines
 
 _TAIL = 1 << 16
 
@@ -58,23 +57,25 @@ def fit_index(warc: Path) -> int:
     if known < length:
         with index.open("ab") as file:
             # A record the disk has spoiled must not keep a crawl from going on: `docs check` names it.
-            with suppress(BadRecord):
-                for line in index_lines(warc, known):
-                    file.write(line)
-                    added += 1
+            for line in index_lines(warc, [], known):
+                file.write(line)
+                added += 1
             if added:
                 file.flush()
                 os.fsync(file.fileno())
     return added
 
 
-def rebuild_index(warc: Path) -> int:
-    """Writes the index of a WARC file anew, for archives that came without one; gives its lines."""
+def rebuild_index(warc: Path, problems: list[str]) -> int:
+    """Writes the index of a WARC file anew, for archives that came without one; gives its lines.
+
+    Records that cannot be read are left out and noted.
+    """
     index = index_path(warc)
     fresh = index.with_suffix(".index.new")
     lines = 0
     with fresh.open("wb") as file:
-        for line in index_lines(warc):
+        for line in index_lines(warc, problems):
             file.write(line)
             lines += 1
         file.flush()

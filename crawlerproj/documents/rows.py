@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from crawlerproj.documents.archive_files import SUFFIX
-from crawlerproj.documents.members import BadRecord, Http, Record, parse_http, parse_record, walk
+from crawlerproj.documents.members import BadRecord, Http, Record, parse_http, parse_record, walk_past_damage
 from crawlerproj.documents.reader import Reader, metadata_fields
 from crawlerproj.documents.soft_404 import is_probe
 from crawlerproj.items import Link
@@ -76,21 +76,25 @@ def archived_files(directory: Path) -> list[Path]:
 
 
 def captures(path: Path, problems: list[str], progress: Progress = lambda _: None) -> Iterator[Captured]:
-    """Every capture of a file. Where a record is broken the file ends, and the problem is noted."""
+    """Every capture of a file. A record that is broken is left out, and the problem is noted."""
     waiting: tuple[int, Record] | None = None
     noted: dict[str, str] = {}
-    try:
-        for offset, length, data in walk(path):
-            progress(length)
+    for offset, length, data in walk_past_damage(path, problems):
+        progress(length)
+        try:
             record = parse_record(data)
-            if record.kind == "metadata":
+        except BadRecord as error:
+            problems.append(f"{path.name}: at {offset}: {error}")
+            continue
+        if record.kind == "metadata":
+            # Where a response is broken, what was noted of it must not go to the one before.
+            named = record.fields.get("warc-concurrent-to")
+            if waiting is not None and named in (None, waiting[1].fields.get("warc-record-id")):
                 noted = metadata_fields(record.block)
-            elif record.kind in ("response", "revisit"):
-                if waiting is not None:
-                    yield _captured(path, *waiting, noted)
-                waiting, noted = (offset, record), {}
-    except BadRecord as error:
-        problems.append(str(error))
+        elif record.kind in ("response", "revisit"):
+            if waiting is not None:
+                yield _captured(path, *waiting, noted)
+            waiting, noted = (offset, record), {}
     if waiting is not None:
         yield _captured(path, *waiting, noted)
 

@@ -5,6 +5,8 @@ import pytest
 
 from crawlerproj.documents.archive import Archive
 from crawlerproj.documents.check import check
+from crawlerproj.documents.recovery import rebuild_index
+from crawlerproj.documents.rows import Reading, rows
 
 
 @pytest.fixture
@@ -87,3 +89,31 @@ def test_a_wrong_order_is_found(crawl):
     assert len(data) == 16 + 2 * 8
     order.write_bytes(data[:16] + data[16:24] * 2)
     assert any("is not the order" in problem for problem in problems(crawl))
+
+
+@pytest.mark.parametrize("where", ["magic", "middle", "checksum"])
+def test_one_broken_record_costs_no_other(tmp_path, page, where):
+    archive = Archive(tmp_path)
+    places = [
+        archive.write(page(number, os.urandom(500)), request_headers=[], metadata={"language": f"l{number}"})
+        for number in range(6)
+    ]
+    archive.close()
+    (name, start, length), path = places[2], tmp_path / places[2][0]
+    data = bytearray(path.read_bytes())
+    data[start + {"magic": 0, "middle": length // 2, "checksum": length - 6}[where]] ^= 0xFF
+    path.write_bytes(data)
+
+    broken, line = problems(tmp_path)
+    assert broken.startswith(f"{name}: the record at {start} is broken")
+    assert f"an orphan, no record at {start}" in line
+
+    told = []
+    found = list(rows(tmp_path, lambda url, body, content_type: Reading(), told))
+    assert [(row.url[-1], row.language) for row in found] == [(n, f"l{n}") for n in "01345"]
+    assert told == [broken]
+
+    told = []
+    assert rebuild_index(path, told) == 5
+    assert told == [broken]
+    assert problems(tmp_path) == [broken]

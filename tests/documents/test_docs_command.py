@@ -2,6 +2,8 @@
 
 import json
 import os
+import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -132,3 +134,31 @@ def test_wrong_use_is_explained(crawl):
     assert "say the format" in docs(crawl, "export", expected=2)
     assert "takes URL" in docs(crawl, "get", expected=2)
     assert "--at TIME" in docs(crawl, "--help")
+
+
+@pytest.mark.parametrize("to", ["jsonl", "cdxj"])
+def test_who_looks_sees_how_far_an_export_is(crawl, tmp_path, to):
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "scrapy", "docs", "export", "--to", to, "--dir", str(crawl),
+               "--output", str(tmp_path / "out")]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, cwd=ROOT,
+                          env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "100"})
+    os.close(theirs)
+    shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert done.returncode == 0
+    assert "exporting" in shown and "kB" in shown
+
+
+def test_what_cannot_be_read_is_left_out_and_the_exit_code_tells(crawl, tmp_path):
+    shutil.copytree(crawl / "warc", tmp_path / "warc")
+    sound = docs(tmp_path, "export", "--to", "jsonl", "--json")
+    path = next((tmp_path / "warc").glob("*.warc.gz"))
+    index = path.with_name(path.name.removesuffix(".warc.gz") + ".index").read_bytes()
+    offset = json.loads(index.splitlines()[3].split(b" ", 2)[2])["offset"]
+    data = bytearray(path.read_bytes())
+    data[int(offset)] ^= 0xFF
+    path.write_bytes(data)
+    said = docs(tmp_path, "export", "--to", "jsonl", "--json", expected=1)
+    assert f"the record at {offset} is broken" in said
+    assert json.loads(said.splitlines()[0])["rows"] == json.loads(sound)["rows"] - 1

@@ -182,7 +182,7 @@ def test_an_index_can_be_made_for_an_archive_that_came_without(archive, page, tm
     path = tmp_path / "crawl-0-00000.index"
     data = path.read_bytes()
     path.unlink()
-    assert rebuild_index(tmp_path / FIRST) == 6
+    assert rebuild_index(tmp_path / FIRST, []) == 6
     assert path.read_bytes() == data
 
 
