@@ -60,7 +60,7 @@ SPARE = 4  # zero bytes behind the stream
 TRIES = 4
 LARGE_TRIES = 2
 _WHOLE_LINKS = 1 << 22  # above, the model is fitted to a part of the graph
-_TRAINING_LINKS = 1 << 20  # of that part
+_TRAINING_LINKS = 1 << 19  # of that part
 _SLICES = 16  # of a chunk, each with its share of that part
 
 

@@ -89,10 +89,11 @@ def learn(sample: list[bytes], room: int) -> Substrings:
         keys[:], counts[:] = 0, 0
         _count_pairs(numbers, keys, counts)
         at_once = min(_MOST - len(texts), max(16, len(texts) // 8))
-        best = np.argsort(-counts, kind="stable")[: 2 * at_once]
+        best = np.flatnonzero(counts >= _RARE)
+        best = best[np.argsort(-counts[best], kind="stable")][: 2 * at_once]
         merged = np.full(_SLOTS, -1, np.int64)
         before = len(texts)
-        for slot in best[counts[best] >= _RARE]:
+        for slot in best:
             one, other = divmod(int(keys[slot]) - 1, 1 << 16)
             pair = texts[one] + texts[other]
             if len(pair) <= LONGEST and pair not in known and len(texts) - before < at_once:
