@@ -178,9 +178,14 @@ class Command(ScrapyCommand):
 
         server = self._server(opts)
         if opts.to == "webgraph":
-            export_webgraph(server, Path(opts.output or "webgraph"), opts.level)
+            output = Path(opts.output or "webgraph")
+            export_webgraph(server, output, opts.level)
+            written = f"{output}.graph, .offsets, .properties, .nodes; in-links: {output}-t.*"
         else:
-            export_text(server, Path(opts.output or "links.tsv"), opts.level)
+            output = Path(opts.output or "links.tsv")
+            export_text(server, output, opts.level)
+            written = str(output)
+        print(f"written: {written}", file=sys.stderr)
 
     def _serve(self, opts: argparse.Namespace) -> None:
         from crawlerproj.graph.serve import GraphHttpServer
