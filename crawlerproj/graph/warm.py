@@ -26,7 +26,7 @@ def warm() -> None:
     with tempfile.TemporaryDirectory() as folder:
         edges, graph = Path(folder) / "edges", Path(folder) / "graph"
         log = EdgeLog(edges)
-        for number in range(200):
+        for number in range(300):  # enough URLs to learn substrings from
             links = [Link(f"http://h{n % 5}.example/{n}", f"text {n}") for n in range(number, number + 9)]
             log.append(f"http://h{number % 5}.example/{number}", links, 1.0)
         log.close()
