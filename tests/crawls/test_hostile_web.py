@@ -42,7 +42,10 @@ def test_traps_take_a_small_share_of_the_fetches(crawl_of):
     assert crawl.run(timeout=1000 if PROOF else 200).returncode == 0
     crawl.assert_covered()
     fetched = crawl.fetched()
-    share = sum(n for url, n in fetched.items() if "/trap/" in url) / sum(fetched.values())
+    trapped = {url for url in fetched if "/trap/" in url}
+    assert len({url.partition("/trap/")[0] for url in trapped}) == (30 if PROOF else 9)
+    assert any("/trap/facets/" in url for url in trapped)
+    share = sum(fetched[url] for url in trapped) / sum(fetched.values())
     print(f"traps took {share:.1%} of {sum(fetched.values())} fetches")
     assert share <= 0.05
 
