@@ -25,6 +25,7 @@ from crawlerproj.fetch.politeness import retry_after_seconds
 from crawlerproj.frontier.cannot_go_on import cannot_go_on
 from crawlerproj.frontier.errands import Errand
 from crawlerproj.frontier.short_way import ShortWay
+from crawlerproj.frontier.stalls import BEAT_SECONDS, Stalls
 from crawlerproj.parse.responses import page_of
 
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
@@ -42,6 +43,8 @@ class FrontierDownloader(Downloader):
         self._begun: dict[Request, float] = {}  # pages in transfer that are not slow, the eldest first
         self._slow: set[Request] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._stalls: Stalls | None = None
+        self._heart: asyncio.TimerHandle | None = None
         self._robots_hops = crawler.settings.getint("ROBOTS_MAX_REDIRECTS", 5)
 
     def fetch(self, request: Request, spider: Any = None) -> Deferred[Response | Request]:
@@ -71,9 +74,19 @@ class FrontierDownloader(Downloader):
         self._timer = None
         self._crawl.wake()
 
+    def _beat(self) -> Stalls:
+        """Begins with the first fetch, when the loop runs."""
+        loop, now = asyncio.get_running_loop(), time.monotonic()
+        if self._stalls is None:
+            self._stalls = Stalls(now)
+        self._stalls.beat(now)
+        self._heart = loop.call_later(BEAT_SECONDS, self._beat)
+        return self._stalls
+
     def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        for timer in (self._timer, self._heart):
+            if timer is not None:
+                timer.cancel()
         super().close()
 
     async def _fetch_and_read(self, request: Request) -> Response | Request:
@@ -88,8 +101,9 @@ class FrontierDownloader(Downloader):
         self.active.add(request)
         is_robots = errand is not None and bool(errand.robots)
         self._robots_under_way += is_robots
+        begun, stalls = time.monotonic(), self._stalls or self._beat()
         if not is_robots:
-            self._begun[request] = time.monotonic()
+            self._begun[request] = begun
         try:
             result: Response | Request = await self.middleware.download_async(
                 self._enqueue_request, request)
@@ -110,6 +124,7 @@ class FrontierDownloader(Downloader):
             self._begun.pop(request, None)
             self._robots_under_way -= is_robots
             if errand is not None and self._crawl.is_open:
+                errand.stood_still = stalls.since(begun, time.monotonic())
                 self._release(errand)
 
     def _release(self, errand: Errand) -> None:

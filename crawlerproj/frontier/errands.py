@@ -16,6 +16,7 @@ from typing import Protocol
 
 from crawlerproj.frontier.back_queues import Ticket
 from crawlerproj.frontier.budgets import Budgets
+from crawlerproj.frontier.excuses import Excuses
 from crawlerproj.frontier.frontier import Frontier
 from crawlerproj.frontier.runaways import Runaways
 from crawlerproj.items import Candidate, Page
@@ -26,7 +27,6 @@ STORAGE_AWAY = "storage"  # the error of a page that could not be judged because
 ELSEWHERE = "robots_elsewhere"  # why a host is parked whose robots.txt is another host's to give
 # Refused draws in one call: a banned host with a million URLs must not hold up the event loop.
 _REFUSALS = 64
-_ENDED_KEPT = 10_000
 
 
 class Rules(Protocol):
@@ -55,6 +55,7 @@ class Errand:
     error: str = ""  # a word for what went wrong; empty if a response came
     cut: bool = False  # the connection ended before the body did
     host_failed: bool = False  # the host, not the page, is to blame
+    stood_still: bool = False  # this process did, during the transfer
     fetch_seconds: float = 0.0
     retry_after: float = 0.0
     # What the processing brought: set before `finish`.
@@ -64,6 +65,7 @@ class Errand:
     demoted: bool = False  # a duplicate's: what its links lead to is told to `led_to`
     follow: str = "all"  # what becomes of Requests made of its page: "all", "demote" (lowest queue) or "none"
     released: bool = False
+    excused: bool = False  # what went wrong is not held against the page
     park: tuple[float, str] | None = None
 
 
@@ -106,7 +108,7 @@ class Errands:
         # host -> authority, and until when its rules were good: another worker may be to fetch new ones
         self._elsewhere: dict[bytes, tuple[str, float]] = {}
         self._robots_hops: dict[str, tuple[str, int]] = {}  # authority -> where its robots.txt has moved
-        self._ended_once: set[bytes] = set()  # URL keys whose connection ended without an answer
+        self._excuses = Excuses()
 
     # --- out --------------------------------------------------------------------------------
 
@@ -194,6 +196,7 @@ class Errands:
         if errand.released:
             return
         errand.released = True
+        errand.excused = self._is_excused(errand)
         if errand.status and not errand.robots:
             self._budgets.spend(errand.url)
         frontier, host = self._frontier, errand.ticket.host
@@ -215,6 +218,14 @@ class Errands:
         if delay > self._manners.crawl_delay_maximum:
             errand.park = (wall + delay, "retry_after" if errand.retry_after else
                            "failing" if failed else "crawl_delay")
+
+    def _is_excused(self, errand: Errand) -> bool:
+        """Nobody is to blame while this process stands still; a host may never have seen a request whose
+        connection ended, once.
+        """
+        if errand.stood_still and (errand.error or errand.cut):
+            return self._excuses.grant(errand.ticket.key, self._manners.max_attempts)
+        return errand.error == "connection_ended" and self._excuses.grant(errand.ticket.key, 1)
 
     # --- everything that came of it is known ------------------------------------------------
 
@@ -262,7 +273,7 @@ class Errands:
 
     def will_retry(self, errand: Errand) -> bool:
         """Is this answer one of several attempts, not worth reading? A cut body may come whole next time."""
-        return errand.cut and errand.ticket.attempts < self._manners.max_attempts
+        return errand.cut and (errand.excused or errand.ticket.attempts < self._manners.max_attempts)
 
     def _verdict(self, errand: Errand) -> tuple[str, str]:
         ticket, manners = errand.ticket, self._manners
@@ -281,11 +292,7 @@ class Errands:
             # Not the page's fault: it keeps its attempts while its host is given time.
             ticket.attempts -= 1
             return "retry", outcome
-        if errand.error == "connection_ended" and ticket.key not in self._ended_once:
-            # Perhaps the host never saw the request: one such end is not held against a page.
-            if len(self._ended_once) >= _ENDED_KEPT:
-                self._ended_once.clear()
-            self._ended_once.add(ticket.key)
+        if errand.excused:
             ticket.attempts -= 1
             return "retry", outcome
         return ("retry" if ticket.attempts < manners.max_attempts else "done"), outcome
