@@ -19,6 +19,10 @@ class BadRecord(Exception):
     """A record that cannot be read; the text says which and why."""
 
 
+class Unfinished(BadRecord):
+    """The last record of a file, which ends in the middle of it."""
+
+
 @dataclass(slots=True, frozen=True)
 class Record:
     """A WARC record. Field names are in lower case."""
@@ -78,12 +82,16 @@ def walk(path: Path, start: int = 0) -> Iterator[tuple[int, int, bytes]]:
                 offset, data, parts = position, member.unused_data, []
                 member = zlib.decompressobj(wbits=31)
     if position > offset:
-        raise BadRecord(f"{path.name}: the record at {offset} is not complete (is a crawl writing it?)")
+        raise Unfinished(f"{path.name}: the record at {offset} is not complete (is a crawl writing it?)")
 
 
 def walk_past_damage(path: Path, problems: list[str], start: int = 0) -> Iterator[tuple[int, int, bytes]]:
-    """As `walk`, but a broken record costs no more than itself: it is noted, and the next is looked for."""
+    """As `walk`, but a broken record costs no more than itself: it is noted, and the next is looked for.
+
+    The last record of a file that has grown meanwhile is not broken: a crawl is writing it.
+    """
     following: int | None = start
+    size = path.stat().st_size
     while following is not None:
         start = following
         try:
@@ -92,6 +100,8 @@ def walk_past_damage(path: Path, problems: list[str], start: int = 0) -> Iterato
                 yield offset, length, data
             return
         except BadRecord as error:
+            if isinstance(error, Unfinished) and path.stat().st_size > size:
+                return
             problems.append(str(error))
         following = _next_record(path, start + 1)
 

@@ -42,7 +42,7 @@ def test_time_that_ran_out_while_the_process_stood_still_is_not_held_against_the
         if time == 1:
             process.send_signal(signal.SIGSTOP)
             stopped.append(process.pid)
-            asyncio.get_running_loop().call_later(2.5, os.kill, process.pid, signal.SIGCONT)
+            asyncio.get_running_loop().call_later(4.0, os.kill, process.pid, signal.SIGCONT)
         return html("the page")
 
     async def run() -> None:
@@ -51,7 +51,7 @@ def test_time_that_ran_out_while_the_process_stood_still_is_not_held_against_the
             process = subprocess.Popen(
                 [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={site.origin}/",
                  *(part for name, value in {
-                     "CRAWL_DIR": tmp_path, "DELAY_MINIMUM": 0, "DELAY_FACTOR": 0, "DOWNLOAD_TIMEOUT": 1,
+                     "CRAWL_DIR": tmp_path, "DELAY_MINIMUM": 0, "DELAY_FACTOR": 0, "DOWNLOAD_TIMEOUT": 2,
                      "MAX_ATTEMPTS": 1, "BACKOFF_BASE": 0.01, "FETCH_PRIVATE_ADDRESSES": True,
                  }.items() for part in ("-s", f"{name}={value}"))],
                 cwd=Path(__file__).parents[2], stderr=subprocess.PIPE, text=True,

@@ -5,6 +5,7 @@ import pytest
 
 from crawlerproj.documents.archive import Archive
 from crawlerproj.documents.check import check
+from crawlerproj.documents.members import walk_past_damage
 from crawlerproj.documents.recovery import rebuild_index
 from crawlerproj.documents.rows import Reading, rows
 
@@ -117,3 +118,17 @@ def test_one_broken_record_costs_no_other(tmp_path, page, where):
     assert rebuild_index(path, told) == 5
     assert told == [broken]
     assert problems(tmp_path) == [broken]
+
+
+def test_the_last_record_of_a_file_that_grows_meanwhile_is_not_damage(crawl):
+    path = crawl / "crawl-0-00000.warc.gz"
+    records, number = path.read_bytes(), len(list(walk_past_damage(path, [])))
+    found: list[str] = []
+    reading = walk_past_damage(path, found)
+    next(reading)
+    with path.open("ab") as file:
+        file.write(records + records[:100])  # as a crawl's large write is seen half way
+    assert len(list(reading)) == 2 * number - 1
+    assert found == []
+    list(walk_past_damage(path, found))  # it does not grow any more
+    assert [problem for problem in found if "not complete" in problem] == found != []
