@@ -12,10 +12,9 @@ if they differ are the families read again, a part of them at a time, to name th
 from __future__ import annotations
 
 import hashlib
-import heapq
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import groupby, islice
+from itertools import groupby, islice, zip_longest
 from operator import itemgetter
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -27,6 +26,7 @@ _NAMED = 10  # faults of one kind that are told one by one
 _PIECE = 1_000  # URLs asked for at a time
 _PART = 500_000  # things of one family held in memory at a time
 
+Levels = dict[int, tuple[int, int]]  # rank -> number of entries, the first one's place
 KeyOf = Callable[[Candidate], bytes]
 
 
@@ -148,28 +148,52 @@ def _check_fingerprints(storage: Storage, key_of: KeyOf, counters: dict[str, int
 
 
 def _check_hosts(storage: Storage, queues: int, faults: _Faults, counts: Counter[str]) -> None:
-    records = ((host, record, 0, 0) for host, record in storage.items("host"))
-    entries = ((host, None, rank, seq) for (host, rank, seq), _ in storage.items("run"))
-    both = heapq.merge(records, entries, key=itemgetter(0))  # a host's record comes before its entries
-    for host, rows in groupby(both, key=itemgetter(0)):
-        record: HostRecord | None = None
-        levels: dict[int, tuple[int, int]] = {}  # rank -> count, first seq
-        for _, found, rank, seq in rows:
-            if found is not None:
-                record = found
-            else:
-                count, first = levels.get(rank, (0, seq))
-                levels[rank] = (count + 1, first)
-        counts["hosts"] += 1
-        if record is None:
+    # The families tell hosts in one order, whatever it is: what waits here for its counterpart is little.
+    records: dict[bytes, HostRecord] = {}
+    runs: dict[bytes, Levels] = {}
+    for record, run in zip_longest(_with_levels(storage, queues, faults, counts), _levels_of_runs(storage)):
+        if record is not None:
+            records[record[0]] = record[1]
+        if run is not None:
+            runs[run[0]] = run[1]
+        for found in (record, run):
+            if found is not None and found[0] in records and found[0] in runs:
+                _check_host(records.pop(found[0]), runs.pop(found[0]), queues, faults)
+    for alone in records.values():
+        _check_host(alone, {}, queues, faults)
+    for host, levels in runs.items():
+        known = storage.host(host)
+        if known is None:
+            counts["hosts"] += 1
             faults.add("host record", f"host {host.hex()} has a run, but no record")
         else:
-            _check_host(record, levels, queues, faults)
-            counts["waiting_hosts"] += record.front is not None
-            counts["parked_hosts"] += record.wake != 0
+            _check_host(known, levels, queues, faults)
 
 
-def _check_host(record: HostRecord, levels: dict[int, tuple[int, int]], queues: int, faults: _Faults) -> None:
+def _with_levels(
+    storage: Storage, queues: int, faults: _Faults, counts: Counter[str]
+) -> Iterator[tuple[bytes, HostRecord]]:
+    """The hosts that say they have URLs; the others, such as parked ones, are checked at once."""
+    for host, record in storage.items("host"):
+        counts["hosts"] += 1
+        counts["waiting_hosts"] += record.front is not None
+        counts["parked_hosts"] += record.wake != 0
+        if record.levels:
+            yield host, record
+        else:
+            _check_host(record, {}, queues, faults)
+
+
+def _levels_of_runs(storage: Storage) -> Iterator[tuple[bytes, Levels]]:
+    for host, entries in groupby((place for place, _ in storage.items("run")), key=itemgetter(0)):
+        levels: Levels = {}
+        for _, rank, seq in entries:
+            count, first = levels.get(rank, (0, seq))
+            levels[rank] = (count + 1, first)
+        yield host, levels
+
+
+def _check_host(record: HostRecord, levels: Levels, queues: int, faults: _Faults) -> None:
     name = record.name
     if not levels and not record.wake:
         faults.add("host record", f"host {name} has a record, but no run, and is not parked")

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from crawlerproj.frontier.check import check
+from crawlerproj.items import Candidate
 from crawlerproj.storage.interface import Contact, Pause, Settlement, StorageError
 from crawlerproj.storage.redis import RedisStorage
 from crawlerproj.storage.redis.listing import counts, waiting
@@ -244,6 +246,17 @@ def test_contacts_and_parked_hosts_travel_with_the_partition(worker: Open) -> No
     two = worker("two", 0)
     assert two.contact(group_of(name)) == Contact(1.0, 2.0, 30.0, 28.0, 3)
     assert list(two.parked()) == [(70.0, group_of(name))]
+
+
+def test_hosts_that_wait_in_many_partitions_are_found_sound(worker: Open) -> None:
+    total = 8
+    storage = worker("one", *range(total), total=total)
+    offers = [offered(f"host{number}", str(page), rank=page) for number in range(40) for page in range(3)]
+    storage.offer([each._replace(candidate=Candidate(each.candidate.decode()).encode()) for each in offers])
+    commit(storage)
+    found = check(storage, 10, lambda candidate: key_of(candidate.url))
+    assert found.faults == []
+    assert (found.counts["queued"], found.counts["hosts"]) == (120, 40)
 
 
 def test_the_end_of_a_crawl_can_be_told(worker: Open) -> None:
