@@ -132,5 +132,6 @@ def _stall(fleet):
     os.kill(worker.process.pid, signal.SIGSTOP)
     stopped = time.time()
     time.sleep(1.5 * LEASE_SECONDS)
+    resumed = time.time()  # before it is: it closes what it had open within microseconds
     os.kill(worker.process.pid, signal.SIGCONT)
-    return worker, stopped, time.time()
+    return worker, stopped, resumed
