@@ -131,6 +131,8 @@ class Command(ScrapyCommand):
                 print(f"{value:12.6g}  {name}")
 
     def _rank(self, opts: argparse.Namespace) -> int:
+        from crawlerproj.graph.checked_numbers import write_floats
+        from crawlerproj.graph.connectivity import rank_file
         from crawlerproj.graph.rank import pagerank
         from crawlerproj.graph.rank_table import write_rank_table
 
@@ -146,9 +148,7 @@ class Command(ScrapyCommand):
 
             ranks = pagerank(level.back, damping=opts.damping, tolerance=opts.tolerance, progress=show)
             converged &= ranks.converged
-            path = server.build / f"{name}-rank"
-            ranks.values.tofile(path.with_name(path.name + ".new"))
-            path.with_name(path.name + ".new").replace(path)
+            write_floats(rank_file(server.build, name), ranks.values)
             report = {
                 "level": name,
                 "nodes": level.out.nodes,

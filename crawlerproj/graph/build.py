@@ -14,7 +14,6 @@ one is kept for readers that are just opening it; older ones are deleted.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import re
 import shutil
@@ -90,7 +89,7 @@ def _switch(graph: Path, fresh: Path, manifest: Manifest) -> None:
         with path.open("rb") as file:
             os.fsync(file.fileno())
     with (fresh / "manifest.json").open("w", encoding="utf-8") as file:
-        json.dump(asdict(manifest), file, indent=2)
+        file.write(manifest.to_json())
         file.flush()
         os.fsync(file.fileno())
     sync_directory(fresh)

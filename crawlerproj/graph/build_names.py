@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crawlerproj.graph.anchors import AnchorWriter
 from crawlerproj.graph.edge_log_files import read_texts
@@ -121,8 +120,6 @@ def write_names(gathered: Gathered, fresh: Path, memory: int, seed: int, progres
         urls, np.array(host_first, np.int64), np.array([number[key] for key in domain_keys], np.int64),
         len(in_order), sizes,
     )  # fmt: skip
-    _save(fresh / "host-first", names.host_first.astype(np.uint32))
-    _save(fresh / "host-domain", names.host_domain.astype(np.uint32))
     progress("naming URLs", urls, urls)
     return names
 
@@ -139,7 +136,3 @@ def _write_small(path: Path, keys: list[bytes]) -> int:
     writer = UrlIdsWriter(path, len(keys), keys)
     writer.add(keys)
     return writer.close()
-
-
-def _save(path: Path, numbers: NDArray[np.uint32]) -> None:
-    path.write_bytes(numbers.tobytes())

@@ -2,11 +2,17 @@
 
 Java WebGraph reads them as they stand, webgraph-rs after its `build ef`, which takes whole words only: so
 streams end with zero bytes, as those of most official files do. Readers must not mind if they do not.
+
+The format has no checks, and a damaged row may well tell another one. So `.properties` also holds the CRC-32
+of the other two and of its own other lines, under names of our own that Java and Rust pass over
+(`crc32.graph`, `crc32.offsets`, `crc32.properties`); they are looked at when the files are opened. What
+others wrote has none: there, damage that still tells a row is not noticed.
 """
 
 from __future__ import annotations
 
 import os
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +25,9 @@ from crawlerproj.graph.jit import Bytes, Ints, kernel
 from crawlerproj.graph.rows import Rows, Targets
 
 _WORD = 8  # bytes: streams are padded to a multiple
+_STREAMS = (".graph", ".offsets")
+_OWN_CHECK = "crc32.properties"
+_AT_ONCE = 1 << 22  # bytes checked at a time
 _CLASS = "it.unimi.dsi.webgraph.BVGraph"
 
 
@@ -41,27 +50,29 @@ def write_classic(rows: Rows, basename: Path, shape: Shape | None = None) -> dic
         "bitsperlink": f"{bits / arcs:.3f}",
         "bitspernode": f"{bits / max(rows.nodes, 1):.3f}",
     }
+    parts = {".graph": _padded(stream), ".offsets": _padded(offset_stream(offsets))}
+    for ending, data in parts.items():
+        _write(basename, ending, data)
+        properties[f"crc32{ending}"] = _check_of_stream(np.frombuffer(data, np.uint8))
+    properties[_OWN_CHECK] = _check_of(properties)
     text = "#BVGraph properties\n" + "".join(f"{name}={value}\n" for name, value in properties.items())
-    _write(basename, ".graph", _padded(stream))
-    _write(basename, ".offsets", _padded(offset_stream(offsets)))
     _write(basename, ".properties", text.encode("latin-1"))
     return properties
 
 
 def read_classic(basename: Path) -> Rows:
     """Every row of a graph in WebGraph's format."""
-    nodes, arcs, shape = read_properties(basename)
-    return decode(np.fromfile(_part(basename, ".graph"), np.uint8), nodes, arcs, shape)
+    nodes, arcs, shape, checks = read_properties(basename)
+    return decode(_stream(basename, ".graph", checks), nodes, arcs, shape)
 
 
 class ClassicGraph:
     """A graph in WebGraph's format, mapped into memory, any row at a time."""
 
     def __init__(self, basename: Path) -> None:
-        self.nodes, self.arcs, self._shape = read_properties(basename)
-        path = _part(basename, ".graph")
-        self._stream = np.memmap(path, np.uint8, "r") if path.stat().st_size else np.zeros(0, np.uint8)
-        packed = np.fromfile(_part(basename, ".offsets"), np.uint8)
+        self.nodes, self.arcs, self._shape, checks = read_properties(basename)
+        self._stream = _stream(basename, ".graph", checks)
+        packed = _stream(basename, ".offsets", checks)
         if self.nodes >= 8 * len(packed) + 8:
             raise DamagedGraph(f"{basename}.offsets is cut short: copy it again from where it came")
         self._offsets = read_offsets(packed, self.nodes + 1)
@@ -74,8 +85,8 @@ class ClassicGraph:
         return decode_row(self._stream, self._offsets, node, self._shape)
 
 
-def read_properties(basename: Path) -> tuple[int, int, Shape]:
-    """Nodes, links and the shape of the stream."""
+def read_properties(basename: Path) -> tuple[int, int, Shape, dict[str, str]]:
+    """Nodes, links, the shape of the stream, and the checks of the other files, as far as it tells them."""
     lines = _part(basename, ".properties").read_text("latin-1").splitlines()
     pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith(("#", "!")))
     properties = {name.strip(): value.strip() for name, _, value in pairs}
@@ -84,6 +95,8 @@ def read_properties(basename: Path) -> tuple[int, int, Shape]:
             f"{basename}.properties asks for codes or a byte order other than WebGraph's defaults: "
             "recompress it there with the default flags"
         )
+    if _OWN_CHECK in properties and properties.pop(_OWN_CHECK) != _check_of(properties):
+        raise DamagedGraph(f"{basename}.properties is damaged: export it again")
     try:
         shape = Shape(
             int(properties["windowsize"]), int(properties["maxrefcount"]),
@@ -94,7 +107,12 @@ def read_properties(basename: Path) -> tuple[int, int, Shape]:
         raise DamagedGraph(f"{basename}.properties lacks a number ({error}): is it a BVGraph?") from error
     if min(nodes, arcs, shape.window, shape.min_interval) < 0 or not 1 <= shape.zeta_k <= 16:
         raise DamagedGraph(f"{basename}.properties holds a number out of range: is it a BVGraph?")
-    return nodes, arcs, shape
+    return nodes, arcs, shape, {ending: properties.get(f"crc32{ending}", "") for ending in _STREAMS}
+
+
+def _check_of(properties: dict[str, str]) -> str:
+    lines = sorted(f"{name}={value}" for name, value in properties.items())
+    return f"{zlib.crc32(chr(10).join(lines).encode()):08x}"
 
 
 @kernel
@@ -113,6 +131,26 @@ def offset_stream(offsets: Ints) -> Bytes:
 
 def _padded(stream: Bytes) -> bytes:
     return stream.tobytes() + bytes(-len(stream) % _WORD)
+
+
+def _stream(basename: Path, ending: str, checks: dict[str, str]) -> Bytes:
+    """The bytes of a file, mapped into memory, if they are what the properties say."""
+    path = _part(basename, ending)
+    data = np.memmap(path, np.uint8, "r") if path.stat().st_size else np.zeros(0, np.uint8)
+    if checks[ending] and checks[ending] != _check_of_stream(data):
+        raise DamagedGraph(f"{path} is damaged, or not of one export with its .properties: export it again")
+    return data
+
+
+def _check_of_stream(data: Bytes) -> str:
+    """Of all but the zero bytes at the end: other programs pad in their own ways."""
+    end = len(data)
+    while end > max(0, len(data) - 2 * _WORD) and not data[end - 1]:
+        end -= 1
+    check = 0
+    for start in range(0, end, _AT_ONCE):
+        check = zlib.crc32(data[start : min(start + _AT_ONCE, end)].data, check)
+    return f"{check:08x}"
 
 
 def _part(basename: Path, ending: str) -> Path:

@@ -1,7 +1,8 @@
 """Reads the blocks of the compact format. What the bits mean: `compact`, `symbols`, `rans`.
 
-Everything read is checked before it is used: a damaged block ends in `DAMAGED`, never in a crash. A
-block that was told to its end leaves nothing over, or it is damaged as well.
+A block is told only if the bytes it lies in are what was written (`page_checks`), so what is told is right.
+All the same nothing is used before it was looked at: a stream that no encoder wrote ends in `DAMAGED`, never
+in a crash, and a block that was told to its end leaves nothing over.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from crawlerproj.graph.bits import read_bits, unfold_sign
 from crawlerproj.graph.jit import DAMAGED, NO_ROOM, Bytes, Ints, int64, kernel, uint64
+from crawlerproj.graph.page_checks import Stream, bits_are_sound
 from crawlerproj.graph.rans import first_state, next_value
 from crawlerproj.graph.rows import Targets
 from crawlerproj.graph.symbols import (
@@ -53,7 +55,7 @@ def read_rice(packed: Bytes, start: int, count: int) -> tuple[Ints, int]:
 
 @kernel
 def tell_block(
-    stream: Bytes, start: int, end: int, clusters: NDArray[np.uint8], tables: Ints,
+    checked: Stream, start: int, end: int, clusters: NDArray[np.uint8], tables: Ints,
     rows: int, whole: bool, nodes: int, notes: Ints, heads: Ints, lengths: Ints,
 ) -> int:  # fmt: skip
     """Reads what the first `rows` rows of a block are told to be; 0, DAMAGED or NO_ROOM (in `notes`).
@@ -64,6 +66,9 @@ def tell_block(
     number of extras, where the extras begin, the runs; then the first extra less the node, and the gaps.
     `whole`: these are all rows of the block.
     """
+    if not bits_are_sound(checked, start, end):
+        return DAMAGED
+    stream = checked.data
     x, position = first_state(stream, start, end)
     kind_now = kind_before = count_before = first_before = 0
     noted = 0
@@ -199,7 +204,7 @@ def make_row(
 
 @kernel
 def decode_blocks(
-    stream: Bytes, offsets: Ints, blocks: Ints, clusters: NDArray[np.uint8], tables: Ints,
+    stream: Stream, offsets: Ints, blocks: Ints, clusters: NDArray[np.uint8], tables: Ints,
     first_block: int, last_block: int, out: Targets, starts: Ints, notes: Ints,
 ) -> int:  # fmt: skip
     """Decodes blocks one after the other; `starts` has a place for each row and one for the end."""
@@ -234,7 +239,7 @@ def decode_blocks(
 
 @kernel
 def decode_some(
-    stream: Bytes, offsets: Ints, blocks: Ints, hints: NDArray[np.uint32], clusters: NDArray[np.uint8],
+    stream: Stream, offsets: Ints, blocks: Ints, hints: NDArray[np.uint32], clusters: NDArray[np.uint8],
     tables: Ints, wanted: Ints, done: int, out: Targets, ends: Ints, scratch: Targets, notes: Ints,
 ) -> tuple[int, int]:  # fmt: skip
     """The rows of the wanted nodes from number `done` on: how many are done, and what stopped it.

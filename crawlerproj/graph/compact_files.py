@@ -14,6 +14,7 @@ from crawlerproj.graph.compact_decode import decode_blocks, decode_some, make_hi
 from crawlerproj.graph.damage import DamagedGraph
 from crawlerproj.graph.jit import DAMAGED, NO_ROOM, Bytes, Ints
 from crawlerproj.graph.model import Model
+from crawlerproj.graph.page_checks import CHECK_BYTES, checked, pages_of
 from crawlerproj.graph.rans import alias_tables
 from crawlerproj.graph.references import MOST_ROWS
 from crawlerproj.graph.rows import Rows, Targets
@@ -33,12 +34,15 @@ class CompactGraph:
         if len(head) < HEADER.size or head[:8] != MAGIC:
             raise DamagedGraph(f"{path} is no compact graph (or cut short): {_REMEDY}")
         _, self.nodes, self.arcs, bits, blocks, model, offsets, check, _ = HEADER.unpack(head)
-        body = HEADER.size + model + offsets
-        if len(data) != body + (bits + 7) // 8 + SPARE:
+        size = (bits + 7) // 8 + SPARE
+        checks = HEADER.size + model + offsets
+        body = checks + CHECK_BYTES * pages_of(size)
+        if len(data) != body + size:
             raise DamagedGraph(f"{path} is {len(data)} bytes long, which is not what it says: {_REMEDY}")
         model_bytes = data[HEADER.size : HEADER.size + model].tobytes()
-        offset_bytes = data[HEADER.size + model : body].tobytes()
-        if zlib.crc32(offset_bytes, zlib.crc32(model_bytes, zlib.crc32(head[:48]))) != check:
+        offset_bytes, check_bytes = data[HEADER.size + model : checks].tobytes(), data[checks:body].tobytes()
+        found = zlib.crc32(offset_bytes, zlib.crc32(model_bytes, zlib.crc32(head[:48])))
+        if zlib.crc32(check_bytes, found) != check:
             raise DamagedGraph(f"the head of {path} is damaged: {_REMEDY}")
         fitted = Model.from_bytes(model_bytes)
         self._clusters, self._tables = fitted.clusters, alias_tables(fitted.frequencies)
@@ -52,7 +56,8 @@ class CompactGraph:
             raise DamagedGraph(f"the offsets of {path} are damaged: {_REMEDY}")
         self._hints = make_hints(self._blocks)
         # A plain array over the map: kernels are compiled for arrays.
-        self._stream: Bytes = np.asarray(data[body:]).view(np.ndarray)
+        stream: Bytes = np.asarray(data[body:]).view(np.ndarray)
+        self._stream = checked(stream, np.frombuffer(check_bytes, np.uint32))
         self._lock = Lock()
         self._scratch: Targets = np.empty(1 << 14, np.uint32)
         self._most_notes = 4 * self.arcs + 2_048  # of a block, whatever it holds

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawlerproj.graph.anchors import Anchor, Anchors
+from crawlerproj.graph.checked_numbers import read_floats
 from crawlerproj.graph.compact_files import CompactGraph
 from crawlerproj.graph.damage import DamagedGraph
 from crawlerproj.graph.jit import Ints
@@ -194,12 +195,12 @@ class ConnectivityServer:
 
     def ranks(self, level: str = "url") -> NDArray[np.float64]:
         """PageRank of every node, as `scrapy graph rank` left it."""
-        path = self.build / f"{level}-rank"
+        path, remedy = rank_file(self.build, level), f"run `scrapy graph rank --level {level}`"
         if not path.exists():
-            raise GraphError(f"no ranks for level {level} yet: run `scrapy graph rank --level {level}`")
-        values = np.fromfile(path, np.float64)
+            raise GraphError(f"no ranks for level {level} yet: {remedy}")
+        values = read_floats(path, remedy)
         if len(values) != self.level(level).out.nodes:
-            raise GraphError(f"{path} does not fit this graph: run `scrapy graph rank --level {level}`")
+            raise GraphError(f"{path} does not fit this graph: {remedy}")
         return values
 
     def _links_of(self, names: Sequence[str], level: str, direction: str) -> list[list[str]]:
@@ -217,6 +218,11 @@ class ConnectivityServer:
         for index, place in enumerate(places):
             answer[place] = graph.titles(rows.row(index))
         return answer
+
+
+def rank_file(build: Path, level: str) -> Path:
+    """Where the ranks of a level lie."""
+    return build / f"{level}-rank"
 
 
 def degrees(graph: CompactGraph) -> Ints:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
+import zlib
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-FORMAT = 2  # 1: names compressed by zstd, without a check of their own
+FORMAT = 3  # 1: names compressed by zstd, without a check of their own; 2: links without one
 
 
 class GraphError(Exception):
@@ -41,12 +42,24 @@ class Manifest:
                 f"{directory} is a graph of format {written}, this program reads {FORMAT}: "
                 "run `scrapy graph build`"
             )
+        check = data.pop("check", None)
+        if check != _check(data):
+            raise GraphError(f"{directory}/manifest.json is damaged: run `scrapy graph build`")
         try:
             return cls(**data)
         except TypeError as error:
             raise GraphError(
-                f"{directory}/manifest.json is damaged ({error}): run `scrapy graph build`"
+                f"{directory}/manifest.json is of another version ({error}): run `scrapy graph build`"
             ) from error
+
+    def to_json(self) -> str:
+        data = asdict(self)
+        return json.dumps({**data, "check": _check(data)}, indent=2)
+
+
+def _check(data: dict[str, object]) -> int:
+    """CRC-32 of what a manifest says, however it is spaced."""
+    return zlib.crc32(json.dumps(data, sort_keys=True).encode())
 
 
 def current_build(graph: Path) -> Path:

@@ -5,12 +5,14 @@ import random
 import pytest
 
 from crawlerproj.graph.build import build
+from crawlerproj.graph.checked_numbers import write_floats
 from crawlerproj.graph.classic_files import ClassicGraph, read_classic
-from crawlerproj.graph.connectivity import ConnectivityServer, UnknownNode
+from crawlerproj.graph.connectivity import ConnectivityServer, UnknownNode, rank_file
 from crawlerproj.graph.damage import DamagedGraph
 from crawlerproj.graph.edge_log import EdgeLog
 from crawlerproj.graph.export import export_webgraph
 from crawlerproj.graph.manifest import GraphError
+from crawlerproj.graph.rank import pagerank
 from crawlerproj.items import Link
 
 REMEDY = "graph build|build it anew"
@@ -91,29 +93,41 @@ def test_a_harmed_file_of_a_build(builds):
     ask_everything(build_dir)
 
 
-def names_and_anchors(graph):
-    server = ConnectivityServer.open(graph)
-    names = [list(server.level(name).names.keys()) for name in ("url", "host", "domain")]
-    return names, [server.anchors(url) for url in server.level("url").titles(range(0, len(names[0]), 16))]
+def answers(build_dir):
+    """What a build says, asked for row by row."""
+    server = ConnectivityServer.open(build_dir)
+    told = [server.manifest.to_json()]
+    for name in ("url", "host", "domain"):
+        level = server.level(name)
+        told += [list(level.names.keys()), server.ranks(name).tolist()]
+        for graph in (level.out, level.back):
+            told += [graph.row(node).tolist() for node in range(graph.nodes)]
+    urls = server.level("url")
+    return told + [server.anchors(url) for url in urls.titles(range(0, urls.out.nodes, 16))]
 
 
-def test_a_flipped_bit_is_no_wrong_letter(builds):
+def test_a_flipped_bit_anywhere_is_an_error_never_a_wrong_answer(builds):
     build_dir, _ = builds
+    server = ConnectivityServer.open(build_dir)
+    for name in ("url", "host", "domain"):
+        write_floats(rank_file(build_dir, name), pagerank(server.level(name).back).values)
     rng = random.Random(9)
-    right = names_and_anchors(build_dir)
+    right = answers(build_dir)
     refused = 0
-    for number in range(150):
-        path = build_dir / ("urls", "hosts", "domains", "anchors", "anchor-texts")[number % 5]
+    names = sorted(path.name for path in build_dir.iterdir())
+    for number in range(20 * len(names)):
+        path = build_dir / names[number % len(names)]
         whole = path.read_bytes()
         broken = bytearray(whole)
         broken[rng.randrange(len(broken))] ^= 1 << rng.randrange(8)
         path.write_bytes(broken)
         try:
-            assert names_and_anchors(build_dir) == right
-        except DamagedGraph:
+            assert answers(build_dir) == right, path.name
+        except (DamagedGraph, GraphError) as error:
             refused += 1
+            assert "scrapy graph" in str(error) or "build it anew" in str(error)
         path.write_bytes(whole)
-    assert refused > 140
+    assert refused > 19 * len(names)
 
 
 @pytest.mark.parametrize("name", ["urls", "url-out", "host-in", "domains"])
@@ -142,6 +156,7 @@ def test_a_harmed_export(builds, tmp_path):
     for name, build_dir in zip(("a", "b"), builds, strict=True):
         export_webgraph(ConnectivityServer.open(build_dir), tmp_path / name)
     rng = random.Random(8)
+    right = every_row(tmp_path / "a")
     refused = 0
     for _ in range(300):
         ending = rng.choice([".graph", ".offsets", ".properties"])
@@ -149,11 +164,35 @@ def test_a_harmed_export(builds, tmp_path):
         whole = path.read_bytes()
         path.write_bytes(harmed(rng, whole, (tmp_path / f"b{ending}").read_bytes()))
         try:
-            read_classic(tmp_path / "a")
-            graph = ClassicGraph(tmp_path / "a")
-            for node in range(0, graph.nodes, 37):
-                graph.row(node)
+            assert every_row(tmp_path / "a") == right
+        except DamagedGraph:
+            refused += 1
+        path.write_bytes(whole)
+    assert refused > 250  # the others were cut, lengthened or harmed in their padding: the answers are right
+
+
+def test_a_harmed_export_of_another_program(builds, tmp_path):
+    # WebGraph's own properties hold no checks: an error or an answer, which may be wrong, but no crash.
+    for name, build_dir in zip(("a", "b"), builds, strict=True):
+        export_webgraph(ConnectivityServer.open(build_dir), tmp_path / name)
+        path = tmp_path / f"{name}.properties"
+        lines = path.read_text().splitlines(keepends=True)
+        path.write_text("".join(line for line in lines if not line.startswith("crc32")))
+    rng = random.Random(8)
+    refused = 0
+    for _ in range(300):
+        path = tmp_path / f"a{rng.choice(['.graph', '.offsets', '.properties'])}"
+        whole = path.read_bytes()
+        path.write_bytes(harmed(rng, whole, (tmp_path / f"b{path.suffix}").read_bytes()))
+        try:
+            every_row(tmp_path / "a")
         except DamagedGraph:
             refused += 1
         path.write_bytes(whole)
     assert refused > 100
+
+
+def every_row(basename):
+    rows = read_classic(basename)
+    graph = ClassicGraph(basename)
+    return rows.starts.tolist(), [graph.row(node).tolist() for node in range(graph.nodes)]
