@@ -15,7 +15,8 @@ $(STAMP): pyproject.toml
 	  { echo "crawlerproj needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 setup"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
 	  echo "The venv module is missing; trying to install it..."; \
-	  apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); } || { \
+	  { apt-get install -y python3-venv || { apt-get update && apt-get install -y python3-venv; }; } && \
+	  $(PYTHON) -m venv $(VENV); } || { \
 	  echo "Could not make a virtual environment: install python3-venv (apt-get install python3-venv) and try again."; \
 	  rm -rf $(VENV); exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
@@ -28,7 +29,12 @@ $(STAMP): pyproject.toml
 	@# Many workers share a crawl through Redis: without the program those tests are skipped.
 	@command -v redis-server >/dev/null || command -v valkey-server >/dev/null || \
 	  apt-get install -y redis-server >/dev/null 2>&1 || \
+	  { apt-get update && apt-get install -y redis-server; } >/dev/null 2>&1 || \
 	  echo "redis-server could not be installed: \`scrapy fleet\` needs it (apt-get install redis-server); its tests will be skipped"
+	@# Java WebGraph reads our exports in a test, where there are Java and Maven.
+	@! { command -v java && command -v mvn; } >/dev/null || \
+	  mvn -q -B dependency:get -Dartifact=it.unimi.dsi:webgraph:3.6.10 >/dev/null 2>&1 || \
+	  echo "Java WebGraph could not be fetched: its tests will be skipped"
 	@touch $@
 
 crawl: setup

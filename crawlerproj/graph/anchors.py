@@ -14,6 +14,7 @@ from __future__ import annotations
 import mmap
 import struct
 import zlib
+from array import array
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
@@ -46,7 +47,7 @@ class FrameWriter:
     def __init__(self, path: Path, level: int) -> None:
         self._file = path.open("wb")
         self._zstd = zstandard.ZstdCompressor(level=level, write_checksum=True)
-        self._ends: list[int] = []
+        self._ends = array("Q")
 
     def add(self, data: bytes) -> None:
         frame = self._zstd.compress(data)
@@ -54,7 +55,7 @@ class FrameWriter:
         self._ends.append((self._ends[-1] if self._ends else 0) + len(frame))
 
     def close(self) -> None:
-        ends = struct.pack(f"<{len(self._ends)}Q", *self._ends)
+        ends = self._ends.tobytes()
         self._file.write(ends + _TAIL.pack(len(self._ends), zlib.crc32(ends), _MAGIC))
         self._file.close()
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,12 +13,14 @@ from numpy.typing import NDArray
 from crawlerproj.graph.anchors import AnchorWriter
 from crawlerproj.graph.build_names import Gathered, Names
 from crawlerproj.graph.compact import LARGE_TRIES, write_compact
+from crawlerproj.graph.compact_decode import HINT_SHIFT, make_hints
 from crawlerproj.graph.id_table import BYTES_A_KEY, IdTable
 from crawlerproj.graph.jit import Ints, Words, int64, kernel, uint64
 from crawlerproj.graph.pair_sort import Numbers, PairSort, SortedPairs
 
 LEVELS = ("url", "host", "domain")
 _AT_ONCE = 1 << 20  # numbers read from a file at a time
+_PAGES_AT_ONCE = 1 << 16
 Progress = Callable[[str, int, int], None]
 
 
@@ -46,35 +49,42 @@ def number_links(gathered: Gathered, names: Names, work: Path, memory: int, prog
     if names.urls >= 1 << 32:
         raise ValueError(f"{names.urls} URLs: a graph has at most 2^32 - 1 nodes")
     _look_up(work, ("sources", "targets"), names.urls, memory, progress)
-    keep = _latest(work, gathered.pages, names.urls, memory)
+    kept = _mark_latest(work, names.urls, memory)
     share = memory // 3
     pairs = Pairs(
-        PairSort(work, "out", share), PairSort(work, "back", share, numbered=True),
-        gathered.pages - int(keep.sum()),
-    )  # fmt: skip
+        PairSort(work, "out", share), PairSort(work, "back", share, numbered=True), gathered.pages - kept
+    )
     done = 0
-    sources = np.fromfile(work / "sources-ids", np.uint32)
-    counts = np.fromfile(work / "counts", np.uint32)
-    page = 0
-    with (work / "targets-ids").open("rb") as target_file, (work / "texts").open("rb") as text_file:
-        while page < gathered.pages:
-            ends = np.cumsum(counts[page : page + _AT_ONCE], dtype=np.int64)
-            pages = max(1, int(np.searchsorted(ends, 4 * _AT_ONCE, "right")))
-            links = int(ends[pages - 1])
-            targets = np.fromfile(target_file, np.uint32, links)
-            texts = np.fromfile(text_file, np.uint32, links)
-            last = page + pages
-            out, back, numbers = _expand(
-                sources[page:last], counts[page:last], keep[page:last], targets, texts
-            )
-            pairs.out.add(out)
-            pairs.back.add(back, numbers)
-            page = last
-            done += links
-            progress("numbering links", done, gathered.links)
-    for name in ("targets-ids", "texts", "sources-ids", "times", "counts"):
+    with ExitStack() as stack:
+        pages = [stack.enter_context((work / name).open("rb")) for name in ("sources-ids", "counts", "keep")]
+        links = [stack.enter_context((work / name).open("rb")) for name in ("targets-ids", "texts")]
+        while len(sources := np.fromfile(pages[0], np.uint32, _PAGES_AT_ONCE)):
+            counts = np.fromfile(pages[1], np.uint32, len(sources))
+            keep = np.fromfile(pages[2], np.uint8, len(sources))
+            for first, last in _spans(counts, 4 * _AT_ONCE):
+                here = int(counts[first:last].sum())
+                targets, texts = (np.fromfile(file, np.uint32, here) for file in links)
+                out, back, numbers = _expand(
+                    sources[first:last], counts[first:last], keep[first:last], targets, texts
+                )
+                pairs.out.add(out)
+                pairs.back.add(back, numbers)
+                done += here
+                progress("numbering links", done, gathered.links)
+    for name in ("targets-ids", "texts", "sources-ids", "times", "counts", "keep"):
         (work / name).unlink()
     return pairs
+
+
+def _spans(counts: Numbers, most: int) -> Iterator[tuple[int, int]]:
+    """Cuts pages into spans of at most so many links; a larger page is a span of its own."""
+    ends = np.cumsum(counts, dtype=np.int64)
+    first = 0
+    while first < len(counts):
+        told = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, told + most, "right")))
+        yield first, last
+        first = last
 
 
 def _look_up(work: Path, kinds: tuple[str, ...], urls: int, memory: int, progress: Progress) -> None:
@@ -104,10 +114,14 @@ def _look_up(work: Path, kinds: tuple[str, ...], urls: int, memory: int, progres
         (work / name).unlink()
 
 
-def _latest(work: Path, pages: int, urls: int, memory: int) -> NDArray[np.uint8]:
-    """1 for each record of a page that is its source's latest (of two at one time, the later written)."""
-    keep = np.zeros(pages, np.uint8)
+def _mark_latest(work: Path, urls: int, memory: int) -> int:
+    """Writes `keep`: 1 for each record of a page that is its source's latest; gives how many are.
+
+    Of two at one time, the later written.
+    """
+    kept = 0
     step = max(1_000, memory // 64)
+    (work / "keep").touch()
     for low in range(0, urls, step):
         best_times = np.full(min(step, urls - low), -1)
         best_pages = np.full(len(best_times), -1)
@@ -117,8 +131,17 @@ def _latest(work: Path, pages: int, urls: int, memory: int) -> NDArray[np.uint8]
                 times = np.fromfile(time_file, np.int64, _AT_ONCE)
                 _keep_latest(sources, times, first, low, best_times, best_pages)
                 first += len(sources)
-        keep[best_pages[best_pages >= 0]] = 1
-    return keep
+        with (work / "sources-ids").open("rb") as source_file, (work / "keep").open("r+b") as keep_file:
+            first = 0
+            while len(sources := np.fromfile(source_file, np.uint32, _AT_ONCE)):
+                marks = np.zeros(len(sources), np.uint8)
+                if low:
+                    marks = np.fromfile(keep_file, np.uint8, len(sources))
+                kept += _mark(sources, first, low, best_pages, marks)
+                keep_file.seek(first)
+                keep_file.write(marks.data)
+                first += len(sources)
+    return kept
 
 
 @kernel
@@ -129,6 +152,17 @@ def _keep_latest(
         place = int64(sources[index]) - low
         if 0 <= place < len(best_times) and times[index] >= best_times[place]:
             best_times[place], best_pages[place] = times[index], first + index
+
+
+@kernel
+def _mark(sources: Numbers, first: int, low: int, best_pages: Ints, marks: NDArray[np.uint8]) -> int:
+    marked = 0
+    for index in range(len(sources)):
+        place = int64(sources[index]) - low
+        if 0 <= place < len(best_pages) and best_pages[place] == first + index:
+            marks[index] = 1
+            marked += 1
+    return marked
 
 
 @kernel
@@ -159,10 +193,9 @@ def write_levels(
     """Compresses the links between URLs, hosts and domains, both ways, and the anchor texts."""
     hosts = PairSort(work, "hosts", memory // 3)
     out = _sort(pairs.out, work / "out", names.urls, memory, progress)
-    lift = _Lift.by_first(names.host_first, names.urls)
+    recent, hints = _no_pairs(), make_hints(names.host_first)
     for words in out.words():
-        hosts.add(lift(words))
-    del lift
+        hosts.add(_lift_to_hosts(words, names.host_first, hints, recent))
     out_size = _compress(out, fresh / "url-out", progress)
     back = _sort(pairs.back, work / "back", names.urls, memory, progress, anchors)
     in_size = _compress(back, fresh / "url-in", progress)
@@ -172,14 +205,14 @@ def write_levels(
     out.path.unlink()
     back.path.unlink()
     domains = PairSort(work, "domains", memory // 3)
-    lift = _Lift(names.host_domain.astype(np.uint32))
+    recent = _no_pairs()
     for level, sorter, nodes in (("host", hosts, names.hosts), ("domain", domains, names.domains)):
         out = _sort(sorter, work / f"{level}-out", nodes, memory, progress)
         turned = PairSort(work, f"{level}-turned", memory // 3)
         for words in out.words():
             turned.add((words << uint64(32)) | (words >> uint64(32)))
             if level == "host":
-                domains.add(lift(words))
+                domains.add(_lift_to_domains(words, names.host_domain, recent))
         back = _sort(turned, work / f"{level}-back", nodes, memory, progress)
         out_size = _compress(out, fresh / f"{level}-out", progress)
         in_size = _compress(back, fresh / f"{level}-in", progress)
@@ -217,36 +250,56 @@ def _compress(pairs: SortedPairs, path: Path, progress: Progress) -> int:
     return size.bytes
 
 
-class _Lift:
-    """Links between things as links between the groups they are in, without most repeats.
-
-    Groups are told by a number for each thing, or by the first thing of each group.
-    """
-
-    def __init__(self, groups: Numbers) -> None:
-        self._groups = groups
-        self._recent = np.zeros(1 << 18, np.uint64)
-
-    @classmethod
-    def by_first(cls, first: Ints, things: int) -> _Lift:
-        return cls(np.repeat(np.arange(len(first), dtype=np.uint32), np.diff(np.append(first, things))))
-
-    def __call__(self, words: Words) -> Words:
-        return _lift(words, self._groups, self._recent)
+def _no_pairs() -> Words:
+    """Room for the pairs met lately: links between groups repeat, and most repeats are dropped at once."""
+    return np.zeros(1 << 18, np.uint64)
 
 
 @kernel
-def _lift(words: Words, groups: Numbers, recent: Words) -> Words:
+def _lift_to_hosts(words: Words, first: Numbers, hints: Numbers, recent: Words) -> Words:
+    """Links between URLs as links between their hosts, of which the first URL of each is known."""
     lifted = np.empty(len(words), np.uint64)
     filled = 0
-    low = uint64(0xFFFFFFFF)
     for word in words:
-        source, target = groups[word >> uint64(32)], groups[word & low]
-        pair = (uint64(source) << uint64(32)) | uint64(target)
-        slot = (pair * uint64(0x9E3779B97F4A7C15)) >> uint64(46)
-        # 0 is both an empty slot and the pair of group 0 with itself: that one is always told.
-        if recent[slot] != pair or pair == 0:
-            recent[slot] = pair
-            lifted[filled] = pair
-            filled += 1
+        source = _host_of(int64(word >> uint64(32)), first, hints)
+        target = _host_of(int64(word & uint64(0xFFFFFFFF)), first, hints)
+        filled = _add_pair(source, target, recent, lifted, filled)
     return lifted[:filled]
+
+
+@kernel
+def _host_of(url: int, first: Numbers, hints: Numbers) -> int:
+    """The last host whose first URL is not above this one."""
+    hint = url >> HINT_SHIFT
+    low = int64(hints[hint])
+    high = int64(hints[hint + 1]) if hint + 1 < len(hints) else len(first) - 2
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if int64(first[middle]) <= url:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@kernel
+def _lift_to_domains(words: Words, domains: Numbers, recent: Words) -> Words:
+    """Links between hosts as links between their domains."""
+    lifted = np.empty(len(words), np.uint64)
+    filled = 0
+    for word in words:
+        source, target = domains[word >> uint64(32)], domains[word & uint64(0xFFFFFFFF)]
+        filled = _add_pair(int64(source), int64(target), recent, lifted, filled)
+    return lifted[:filled]
+
+
+@kernel
+def _add_pair(source: int, target: int, recent: Words, lifted: Words, filled: int) -> int:
+    pair = (uint64(source) << uint64(32)) | uint64(target)
+    slot = (pair * uint64(0x9E3779B97F4A7C15)) >> uint64(46)
+    # 0 is both an empty slot and the pair of group 0 with itself: that one is always told.
+    if recent[slot] != pair or pair == 0:
+        recent[slot] = pair
+        lifted[filled] = pair
+        filled += 1
+    return filled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ import numpy as np
 from crawlerproj.graph.anchors import AnchorWriter
 from crawlerproj.graph.edge_log_files import read_texts
 from crawlerproj.graph.id_table import hash_keys, host_starts
-from crawlerproj.graph.jit import Ints
 from crawlerproj.graph.key_runs import KeyRuns
 from crawlerproj.graph.log_parse import LogParser, Piece
+from crawlerproj.graph.pair_sort import Numbers
+from crawlerproj.graph.url_ids import UrlIds
 from crawlerproj.graph.url_ids_write import UrlIdsWriter
 from crawlerproj.graph.url_keys import host_of_key, host_prefix, key_of
 from crawlerproj.urls.hosts import registered_domain
@@ -38,14 +40,14 @@ class Names:
     """The numbers of things: URL hashes are in `work/hashes`, in the order of the numbers."""
 
     urls: int
-    host_first: Ints  # the first URL of each host
-    host_domain: Ints  # the domain of each host
+    host_first: Numbers  # the first URL of each host, and the end
+    host_domain: Numbers  # the domain of each host
     domains: int
     bytes: dict[str, int]  # of the three dictionaries
 
     @property
     def hosts(self) -> int:
-        return len(self.host_first)
+        return len(self.host_domain)
 
 
 def gather(
@@ -92,36 +94,51 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 def write_names(gathered: Gathered, fresh: Path, memory: int, seed: int, progress: Progress) -> Names:
     """Numbers all URLs in the order of their keys; writes the three dictionaries."""
+    work = gathered.work
     expected = max(gathered.pages, gathered.links // 20)
     writer = UrlIdsWriter(fresh / "urls", expected, gathered.keys.sample())
-    host_keys: list[bytes] = []
-    host_first: list[int] = []
-    urls = 0
-    with (gathered.work / "hashes").open("wb") as file:
+    hosts, domains = KeyRuns(work, memory // 8, "hosts"), KeyRuns(work, memory // 8, "domains")
+    last_host, urls = b"", 0
+    with (
+        (work / "hashes").open("wb") as hashes,
+        (work / "host-first").open("wb") as first_file,
+        (work / "host-domains").open("wb") as domain_file,
+    ):
         for keys in gathered.keys.merged():
             text = np.frombuffer(b"".join(keys), np.uint8)
             lengths = np.fromiter(map(len, keys), np.int64, len(keys))
-            file.write(hash_keys(text, lengths, seed).data)
-            for index in np.flatnonzero(host_starts(text, lengths)):
+            hashes.write(hash_keys(text, lengths, seed).data)
+            found: list[bytes] = []
+            first: list[int] = []
+            for index in np.flatnonzero(host_starts(text, lengths)).tolist():
                 prefix = host_prefix(keys[index])
-                if not host_keys or host_keys[-1] != prefix:
-                    host_keys.append(prefix)
-                    host_first.append(urls + int(index))
+                if prefix != last_host:
+                    found.append(prefix)
+                    first.append(urls + index)
+                    last_host = prefix
+            theirs = [_domain_key(prefix) for prefix in found]
+            hosts.add(found)
+            domains.add(list(dict.fromkeys(theirs)))
+            first_file.write(np.array(first, np.uint32).data)
+            domain_file.writelines(key + b"\n" for key in theirs)
             writer.add(keys)
             urls += len(keys)
             progress("naming URLs", urls, max(expected, urls))
+        first_file.write(np.array([urls], np.uint32).data)
     sizes = {"url": writer.close()}
-    domain_keys = [_domain_key(key) for key in host_keys]
-    in_order = sorted(set(domain_keys))
-    number = {key: index for index, key in enumerate(in_order)}
-    sizes["host"] = _write_small(fresh / "hosts", host_keys)
-    sizes["domain"] = _write_small(fresh / "domains", in_order)
-    names = Names(
-        urls, np.array(host_first, np.int64), np.array([number[key] for key in domain_keys], np.int64),
-        len(in_order), sizes,
-    )  # fmt: skip
+    sizes["host"] = _write_sorted(fresh / "hosts", hosts)
+    sizes["domain"] = _write_sorted(fresh / "domains", domains)
+    domain_ids, host_first = UrlIds(fresh / "domains"), np.fromfile(work / "host-first", np.uint32)
+    host_domain = _numbers_of(work / "host-domains", domain_ids, len(host_first) - 1)
     progress("naming URLs", urls, urls)
-    return names
+    return Names(urls, host_first, host_domain, len(domain_ids), sizes)
+
+
+def _numbers_of(path: Path, names: UrlIds, count: int) -> Numbers:
+    """The numbers of the keys in a file of lines. Neighbours mostly are the same."""
+    number_of = lru_cache(1 << 16)(names.id_of_key)
+    with path.open("rb") as file:
+        return np.fromiter((number_of(line[:-1]) for line in file), np.uint32, count)
 
 
 def _domain_key(host_key: bytes) -> bytes:
@@ -132,7 +149,8 @@ def _domain_key(host_key: bytes) -> bytes:
     return host_prefix(key_of(f"http://{registered_domain(host)}/"))
 
 
-def _write_small(path: Path, keys: list[bytes]) -> int:
-    writer = UrlIdsWriter(path, len(keys), keys)
-    writer.add(keys)
+def _write_sorted(path: Path, keys: KeyRuns) -> int:
+    writer = UrlIdsWriter(path, keys.count, keys.sample())
+    for some in keys.merged():
+        writer.add(some)
     return writer.close()

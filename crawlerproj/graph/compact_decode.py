@@ -298,7 +298,7 @@ def decode_some(
 
 
 @kernel
-def make_hints(blocks: Ints) -> NDArray[np.uint32]:
+def make_hints(blocks: Ints | NDArray[np.uint32]) -> NDArray[np.uint32]:
     """The block of every node whose number ends in HINT_SHIFT zero bits: where to begin to look."""
     nodes = blocks[len(blocks) - 1]
     hints = np.zeros((nodes >> HINT_SHIFT) + 1, np.uint32)

@@ -1,7 +1,8 @@
 """Sorts more keys than fit into memory: sorted runs on the disk, then merged, each key once.
 
 Runs are merged a block at a time: of the blocks in hand, everything up to the smallest of their last
-keys is complete, and Python's own sort merges those sorted pieces at the speed of C.
+keys is complete, and Python's own sort merges those sorted pieces at the speed of C. The more runs, the
+smaller are the blocks.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import zstandard
 
-_BLOCK_TEXT = 1 << 19
+_BLOCK_TEXT = 1 << 19  # bytes of a run read at a time, at most
+_BLOCK_LEAST = 1 << 12
+_OBJECTS = 4  # bytes of memory that a byte of sorted text takes as Python's keys, while it is merged
 BYTES_A_KEY = 105  # of a Python list of keys: about 60 of text, the object, the reference
 _SAMPLE = 4_096  # groups of keys to learn from
 _GROUP = 64
@@ -21,16 +24,18 @@ _GROUP = 64
 class KeyRuns:
     """Takes keys in any order; `merged` gives them sorted. Keys hold no line feed."""
 
-    def __init__(self, directory: Path, memory: int) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path, memory: int, name: str = "keys") -> None:
+        self._directory, self._name, self._memory = directory, name, memory
         self._most = max(1_000, memory // BYTES_A_KEY)
         self._keys: list[bytes] = []
         self._runs: list[Path] = []
         self._in_order = False
         self._learned: list[bytes] = []
+        self.count = 0  # of keys taken, repeats included
 
     def add(self, keys: list[bytes]) -> None:
         self._keys += keys
+        self.count += len(keys)
         self._in_order = False
         if len(self._keys) >= self._most:
             self._spill()
@@ -45,7 +50,8 @@ class KeyRuns:
             return
         if self._keys:
             self._spill()
-        yield from _merge([_read_run(path) for path in self._runs])
+        at_once = max(_BLOCK_LEAST, min(_BLOCK_TEXT, self._memory // (_OBJECTS * len(self._runs))))
+        yield from _merge([_read_run(path, at_once) for path in self._runs])
 
     def sample(self) -> list[bytes]:
         """Some groups of neighbours from the whole range of keys, in order, to learn from."""
@@ -60,7 +66,7 @@ class KeyRuns:
             self._in_order = True
 
     def _spill(self) -> None:
-        path = self._directory / f"keys-{len(self._runs)}"
+        path = self._directory / f"{self._name}-{len(self._runs)}"
         keys = _sorted_once(self._keys)
         self._keys = []
         if not self._runs:
@@ -80,10 +86,10 @@ def _some(keys: list[bytes]) -> list[bytes]:
     return [key for start in range(0, len(keys), step) for key in keys[start : start + _GROUP]]
 
 
-def _read_run(path: Path) -> Iterator[list[bytes]]:
+def _read_run(path: Path, at_once: int) -> Iterator[list[bytes]]:
     with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
         rest = b""
-        while data := reader.read(_BLOCK_TEXT):
+        while data := reader.read(at_once):
             lines = (rest + data).split(b"\n")
             rest = lines.pop()
             if lines:

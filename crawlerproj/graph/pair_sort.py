@@ -72,22 +72,16 @@ class PairSort:
             (self._directory / f"{self._name}-words-{part}", self._directory / f"{self._name}-numbers-{part}")
             for part in range(len(cuts) + 1)
         ]
-        files = [(words.open("wb"), numbers.open("wb")) for words, numbers in paths]
         step = min(self._most // 4, 1 << 20)
-        with self._words.open("rb") as word_file:
-            number_file = self._numbers.open("rb") if self._numbered else None
+        with self._words.open("rb") as word_file, self._numbers.open("rb") as number_file:
             while len(words := np.fromfile(word_file, np.uint64, step)):
-                numbers = np.fromfile(number_file, np.uint32, step) if number_file else _NONE
+                numbers = np.fromfile(number_file, np.uint32, step)
                 dealt, numbers_dealt, ends = _deal_out(words, numbers, cuts)
-                for part, (word_part, number_part) in enumerate(files):
-                    word_part.write(dealt[ends[part] : ends[part + 1]].data)
-                    if number_file:
+                for part, (words_path, numbers_path) in enumerate(paths):
+                    # Opened for each piece: there may be more parts than a process may hold files.
+                    with words_path.open("ab") as word_part, numbers_path.open("ab") as number_part:
+                        word_part.write(dealt[ends[part] : ends[part + 1]].data)
                         number_part.write(numbers_dealt[ends[part] : ends[part + 1]].data)
-            if number_file:
-                number_file.close()
-        for word_part, number_part in files:
-            word_part.close()
-            number_part.close()
         self._words.unlink()
         self._numbers.unlink()
         return paths

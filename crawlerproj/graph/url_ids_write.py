@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from array import array
 from pathlib import Path
 from typing import IO
 
@@ -28,8 +29,8 @@ class UrlIdsWriter:
         self._speller = Speller(table or plain_table())
         self._body: IO[bytes] = path.with_name(path.name + ".blocks").open("w+b")
         self._names: IO[bytes] = path.with_name(path.name + ".separators").open("w+b")
-        self._block_ends: list[int] = []
-        self._separator_ends: list[int] = []
+        self._block_ends = array("Q")
+        self._separator_ends = array("Q")
         self._rest: list[bytes] = []
         self._last = b""
         self.count = 0
@@ -44,8 +45,7 @@ class UrlIdsWriter:
         """Writes the file; gives its size in bytes."""
         self._write(self._rest)
         tables = self._table + bytes(-len(self._table) % 8)
-        tables += struct.pack(f"<{len(self._block_ends)}Q", *self._block_ends)
-        tables += struct.pack(f"<{len(self._separator_ends)}Q", *self._separator_ends)
+        tables += self._block_ends.tobytes() + self._separator_ends.tobytes()
         head = HEADER.pack(MAGIC, self.count, len(self._block_ends), len(self._table), 0)[:28]
         self._names.seek(0)
         check = zlib.crc32(self._names.read(), zlib.crc32(tables, zlib.crc32(head)))
@@ -70,7 +70,7 @@ class UrlIdsWriter:
         begin = self._block_ends[-1] if self._block_ends else 0
         blocks, ends = front_coded(keys, BLOCK, self._speller)
         self._body.write(blocks)
-        self._block_ends += [begin + end for end in ends]
+        self._block_ends.extend([begin + end for end in ends])
 
     def _separator(self, before: bytes, first: bytes) -> None:
         length = 0

@@ -12,6 +12,7 @@ from crawlerproj.graph.connectivity import ConnectivityServer, UnknownNode
 from crawlerproj.graph.edge_log import EdgeLog
 from crawlerproj.graph.manifest import GraphError, Manifest, current_build
 from crawlerproj.items import Link
+from crawlerproj.urls.hosts import registered_domain
 
 
 def write(directory, pages, worker="0"):
@@ -120,6 +121,27 @@ def test_hosts_and_domains(tmp_path):
     assert server.inlinks("www.a.co.uk", "host") == ["10.0.0.1"]
     assert sorted(server.outlinks("a.co.uk", "domain")) == ["a.co.uk", "b.co.uk"]
     assert server.degree("b.co.uk", "domain") == (0, 1)
+
+
+def test_more_hosts_than_fit_into_memory(tmp_path):
+    # Hosts and domains are sorted like URLs, and one domain's hosts need not be neighbours: buckets of a
+    # storage service are domains of their own, between the hosts of the service.
+    rng = random.Random(4)
+    hosts = [f"h{n}.d{n % 900}.{'com' if n % 3 else 'co.uk'}" for n in range(2_500)]
+    hosts += ["amazonaws.com", "a.amazonaws.com", "bucket.s3.amazonaws.com", "z.amazonaws.com"]
+    linked = {host: {rng.choice(hosts) for _ in range(4)} for host in hosts}
+    pages = [(f"http://{h}/", [Link(f"http://{t}/x") for t in linked[h]], 1.0) for h in hosts]
+    write(tmp_path / "edges", pages)
+    build(tmp_path / "edges", tmp_path / "graph", now=0.0, memory=30_000)
+    server = ConnectivityServer.open(tmp_path / "graph")
+    domains = {}
+    for host in hosts:
+        assert set(server.outlinks(host, "host")) == linked[host]
+        theirs = {registered_domain(target) for target in linked[host]}
+        domains.setdefault(registered_domain(host), set()).update(theirs)
+    assert len(domains) == server.level("domain").out.nodes < len(hosts)
+    for domain, theirs in domains.items():
+        assert set(server.outlinks(domain, "domain")) == theirs
 
 
 def test_readers_see_the_old_build_or_the_new_one(tmp_path):
