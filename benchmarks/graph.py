@@ -29,7 +29,7 @@ from crawlerproj.demoweb.process import start_demoweb
 from crawlerproj.graph.build import build
 from crawlerproj.graph.classic import encode
 from crawlerproj.graph.classic_decode import decode
-from crawlerproj.graph.classic_files import offset_stream, read_classic
+from crawlerproj.graph.classic_files import gamma_bits, read_classic
 from crawlerproj.graph.compact import write_compact
 from crawlerproj.graph.compact_files import CompactGraph
 from crawlerproj.graph.edge_log import EdgeLog
@@ -78,7 +78,7 @@ def measure(rows: Rows, way: str, path: Path) -> tuple[CompactGraph, dict[str, f
     suffix = "" if way == "out" else "_in"
     millions = rows.arcs / 1e6
     return graph, {
-        f"classic_bits_per_link_{way}": 8 * (len(stream) + len(offset_stream(offsets))) / rows.arcs,
+        f"classic_bits_per_link_{way}": (8 * len(stream) + gamma_bits(np.diff(offsets)) + 1) / rows.arcs,
         f"classic_encode_marcs_per_s_{way}": millions / spent(lambda: encode(rows)),
         f"classic_scan_marcs_per_s_{way}": millions / spent(lambda: decode(stream, rows.nodes, rows.arcs)),
         f"encode_marcs_per_s_{way}": millions / written,

@@ -29,9 +29,12 @@ is a gamma-coded 0); `.properties` Java properties. `classic_files` reads and wr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from io import BytesIO
+from typing import BinaryIO
 
 import numpy as np
 
+from crawlerproj.graph.bit_file import BitFile
 from crawlerproj.graph.bits import (
     fold_sign,
     gamma_length,
@@ -42,6 +45,8 @@ from crawlerproj.graph.bits import (
 )
 from crawlerproj.graph.jit import Bytes, Ints, kernel
 from crawlerproj.graph.rows import Rows, Targets
+
+_PIECE = 1 << 22  # bytes of a stream written at a time
 
 
 @dataclass(slots=True, frozen=True)
@@ -56,61 +61,89 @@ class Shape:
 
 def encode(rows: Rows, shape: Shape | None = None) -> tuple[Bytes, Ints]:
     """The stream, and the bit offset of each row with the total length at the end."""
-    shape = shape or Shape()
-    longest = int(np.diff(rows.starts).max(initial=0))
-    stream = np.zeros(1 << 16, np.uint8)
+    file = BytesIO()
+    encoder = Encoder(file, shape or Shape())
     offsets = np.zeros(rows.nodes + 1, np.int64)
-    chains = np.zeros(shape.window + 1, np.int64)
-    node, at = 0, np.zeros(1, np.int64)
-    while node < rows.nodes:
-        room = int(at[0] // 8) + (1 << 22) + 16 * longest
-        grown = np.zeros(max(room, 2 * len(stream)), np.uint8)
-        grown[: len(stream)] = stream
-        stream = grown
-        node = _encode_rows(
-            rows.starts, rows.targets, node, stream, at, offsets, chains, longest,
-            shape.window, shape.chain, shape.min_interval, shape.zeta_k,
-        )  # fmt: skip
-    offsets[rows.nodes] = at[0]
-    return stream[: (at[0] + 7) // 8].copy(), offsets
+    np.cumsum(encoder.add(rows), out=offsets[1:])
+    encoder.finish()
+    return np.frombuffer(file.getbuffer(), np.uint8), offsets
+
+
+class Encoder:
+    """Appends rows to a stream, in chunks of any size; of what was told only the window's rows are kept."""
+
+    def __init__(self, file: BinaryIO, shape: Shape) -> None:
+        self._stream, self._shape = BitFile(file), shape
+        self.finish = self._stream.finish
+        self._window = Rows(np.zeros(1, np.int64), np.zeros(0, np.uint32))
+        self._chains = np.zeros(shape.window + 1, np.int64)
+        self.nodes = self.arcs = 0
+
+    @property
+    def bits(self) -> int:
+        return self._stream.bits
+
+    def add(self, chunk: Rows) -> Ints:
+        """Tells the rows after those told before; gives the bits of each. The chunk may be used again."""
+        known, shape = self._window.nodes, self._shape
+        starts = np.concatenate([self._window.starts, chunk.starts[1:] + self._window.arcs])
+        targets = np.concatenate([self._window.targets, chunk.targets])
+        longest = int(np.diff(starts).max(initial=0))
+        bits = np.zeros(len(starts) - 1, np.int64)
+        node = known
+        while node < len(bits):
+            room = min(_PIECE, 8 * len(bits) + 16 * len(targets)) + 16 * longest + 128
+            stream, at = self._stream.piece(room)
+            node = _encode_rows(
+                starts, targets, self.nodes - known, node, stream, at, bits, self._chains, longest,
+                shape.window, shape.chain, shape.min_interval, shape.zeta_k,
+            )  # fmt: skip
+            self._stream.keep(stream, at)
+        self.nodes += chunk.nodes
+        self.arcs += chunk.arcs
+        first = max(0, len(bits) - shape.window)
+        self._window = Rows(starts[first:] - starts[first], targets[starts[first] :].copy())
+        return bits[known:]
 
 
 @kernel
 def _encode_rows(
-    starts: Ints, targets: Targets, node: int, stream: Bytes, at: Ints, offsets: Ints, chains: Ints,
+    starts: Ints, targets: Targets, first: int, node: int, stream: Bytes, at: Ints, bits: Ints, chains: Ints,
     longest: int, window: int, chain: int, min_interval: int, zeta_k: int,
 ) -> int:  # fmt: skip
-    """Writes rows while the stream has room; gives the first row not written."""
+    """Writes rows while the stream has room; gives the first row not written. Row 0 is node `first`."""
     nodes = len(starts) - 1
     blocks = np.empty(longest + 2, np.int64)
     extras = np.empty(longest + 1, np.int64)
     size = window + 1
     while node < nodes and (at[0] >> 3) + 16 * longest + 64 < len(stream):
         row = targets[starts[node] : starts[node + 1]]
-        offsets[node] = at[0]
+        before = at[0]
         write_gamma(stream, at, len(row))
-        chains[node % size] = 0
+        chains[(first + node) % size] = 0
         if len(row):
             best, best_cost = 0, -1
             for reference in range(min(window, node) + 1):
                 prototype = targets[starts[node - reference] : starts[node - reference + 1]]
-                if reference and (len(prototype) == 0 or chains[(node - reference) % size] >= chain):
+                if reference and (len(prototype) == 0 or chains[(first + node - reference) % size] >= chain):
                     continue
                 if reference == 0:
                     prototype = prototype[:0]
                 cost = reference + 1 + _row(
-                    node, row, reference, prototype, blocks, extras, min_interval, zeta_k, stream, at, False
+                    first + node, row, reference, prototype, blocks, extras, min_interval, zeta_k, stream, at,
+                    False,
                 )  # fmt: skip
                 if best_cost < 0 or cost < best_cost:
                     best, best_cost = reference, cost
             if best:
-                chains[node % size] = chains[(node - best) % size] + 1
+                chains[(first + node) % size] = chains[(first + node - best) % size] + 1
             if window:
                 write_unary(stream, at, best)
             prototype = targets[starts[node - best] : starts[node - best + 1]]
             if best == 0:
                 prototype = prototype[:0]
-            _row(node, row, best, prototype, blocks, extras, min_interval, zeta_k, stream, at, True)
+            _row(first + node, row, best, prototype, blocks, extras, min_interval, zeta_k, stream, at, True)
+        bits[node] = at[0] - before
         node += 1
     return node
 

@@ -13,12 +13,16 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
+from crawlerproj.graph.bit_file import BitFile
 from crawlerproj.graph.bits import gamma_length, write_gamma
-from crawlerproj.graph.classic import Shape, encode
+from crawlerproj.graph.classic import Encoder, Shape
 from crawlerproj.graph.classic_decode import decode, decode_row, read_offsets
 from crawlerproj.graph.damage import DamagedGraph
 from crawlerproj.graph.jit import Bytes, Ints, kernel
@@ -31,32 +35,39 @@ _AT_ONCE = 1 << 22  # bytes checked at a time
 _CLASS = "it.unimi.dsi.webgraph.BVGraph"
 
 
-def write_classic(rows: Rows, basename: Path, shape: Shape | None = None) -> dict[str, str]:
-    """Writes the three files; gives the properties. The `.properties` file comes last: it is the door."""
+def write_classic(chunks: Iterable[Rows], basename: Path, shape: Shape | None = None) -> dict[str, str]:
+    """Writes the three files of a graph that is told in order; gives the properties.
+
+    The `.properties` file comes last: it is the door.
+    """
     shape = shape or Shape()
-    stream, offsets = encode(rows, shape)
-    arcs, bits = max(rows.arcs, 1), int(offsets[-1])
+    with _writing(basename, ".graph") as stream, _writing(basename, ".offsets") as offset_file:
+        encoder, offsets = Encoder(stream, shape), BitFile(offset_file)
+        append_gammas(np.zeros(1, np.int64), offsets)
+        for chunk in chunks:
+            append_gammas(encoder.add(chunk), offsets)
+        encoder.finish()
+        offsets.finish()
     properties = {
         "graphclass": _CLASS,
         "version": "0",
-        "nodes": str(rows.nodes),
-        "arcs": str(rows.arcs),
+        "nodes": str(encoder.nodes),
+        "arcs": str(encoder.arcs),
         "windowsize": str(shape.window),
         "maxrefcount": str(shape.chain),
         "minintervallength": str(shape.min_interval),
         "zetak": str(shape.zeta_k),
         "compressionflags": "",
         "endianness": "big",
-        "bitsperlink": f"{bits / arcs:.3f}",
-        "bitspernode": f"{bits / max(rows.nodes, 1):.3f}",
+        "bitsperlink": f"{encoder.bits / max(encoder.arcs, 1):.3f}",
+        "bitspernode": f"{encoder.bits / max(encoder.nodes, 1):.3f}",
     }
-    parts = {".graph": _padded(stream), ".offsets": _padded(offset_stream(offsets))}
-    for ending, data in parts.items():
-        _write(basename, ending, data)
-        properties[f"crc32{ending}"] = _check_of_stream(np.frombuffer(data, np.uint8))
+    for ending in _STREAMS:
+        properties[f"crc32{ending}"] = _check_of_stream(_mapped(_part(basename, ending)))
     properties[_OWN_CHECK] = _check_of(properties)
-    text = "#BVGraph properties\n" + "".join(f"{name}={value}\n" for name, value in properties.items())
-    _write(basename, ".properties", text.encode("latin-1"))
+    with _writing(basename, ".properties") as file:
+        file.write(b"#BVGraph properties\n")
+        file.writelines(f"{name}={value}\n".encode("latin-1") for name, value in properties.items())
     return properties
 
 
@@ -115,31 +126,38 @@ def _check_of(properties: dict[str, str]) -> str:
     return f"{zlib.crc32(chr(10).join(lines).encode()):08x}"
 
 
+def append_gammas(values: Ints, file: BitFile) -> None:
+    """An offset file is a gamma-coded 0, then the gamma-coded length of each row."""
+    stream, at = file.piece(gamma_bits(values) // 8 + 2)
+    _write_gammas(values, stream, at)
+    file.keep(stream, at)
+
+
 @kernel
-def offset_stream(offsets: Ints) -> Bytes:
-    """A gamma-coded 0, then the gamma-coded length of each row."""
-    bits = 1
-    for index in range(1, len(offsets)):
-        bits += gamma_length(offsets[index] - offsets[index - 1])
-    stream = np.zeros((bits + 7) >> 3, np.uint8)
-    at = np.zeros(1, np.int64)
-    write_gamma(stream, at, 0)
-    for index in range(1, len(offsets)):
-        write_gamma(stream, at, offsets[index] - offsets[index - 1])
-    return stream
+def gamma_bits(values: Ints) -> int:
+    bits = 0
+    for value in values:
+        bits += gamma_length(value)
+    return bits
 
 
-def _padded(stream: Bytes) -> bytes:
-    return stream.tobytes() + bytes(-len(stream) % _WORD)
+@kernel
+def _write_gammas(values: Ints, stream: Bytes, at: Ints) -> None:
+    for value in values:
+        write_gamma(stream, at, value)
 
 
 def _stream(basename: Path, ending: str, checks: dict[str, str]) -> Bytes:
     """The bytes of a file, mapped into memory, if they are what the properties say."""
     path = _part(basename, ending)
-    data = np.memmap(path, np.uint8, "r") if path.stat().st_size else np.zeros(0, np.uint8)
+    data = _mapped(path)
     if checks[ending] and checks[ending] != _check_of_stream(data):
         raise DamagedGraph(f"{path} is damaged, or not of one export with its .properties: export it again")
     return data
+
+
+def _mapped(path: Path) -> Bytes:
+    return np.memmap(path, np.uint8, "r") if path.stat().st_size else np.zeros(0, np.uint8)
 
 
 def _check_of_stream(data: Bytes) -> str:
@@ -160,11 +178,14 @@ def _part(basename: Path, ending: str) -> Path:
     return path
 
 
-def _write(basename: Path, ending: str, data: bytes) -> None:
+@contextmanager
+def _writing(basename: Path, ending: str) -> Iterator[BinaryIO]:
+    """A file that takes its name when it is whole."""
     path = basename.with_name(basename.name + ending)
     fresh = path.with_name(path.name + ".new")
     with fresh.open("wb") as file:
-        file.write(data)
+        yield file
+        file.write(bytes(-file.tell() % _WORD) if ending in _STREAMS else b"")
         file.flush()
         os.fsync(file.fileno())
     fresh.replace(path)

@@ -35,6 +35,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crawlerproj.graph.bit_file import BitFile
 from crawlerproj.graph.bits import write_bits, write_unary
 from crawlerproj.graph.jit import Bytes, Floats, Ints, int64, kernel
 from crawlerproj.graph.model import Model, first_guess, fit
@@ -98,19 +99,21 @@ def write_compact(
     blocks = blocks or Blocks()
     tries = tries or (TRIES if arcs <= _WHOLE_LINKS else LARGE_TRIES)
     model, references = _train(chunks, arcs, blocks, tries, rounds)
-    encoder = _Encoder(model, blocks, tries)
     model_bytes = model.to_bytes()
     body = path.with_name(path.name + ".stream")
     with body.open("wb") as stream:
+        encoder = _Encoder(model, blocks, tries, stream)
         for chunk in chunks():
-            encoder.write(chunk, stream, references)
-        encoder.finish(stream)
+            encoder.write(chunk, references)
+        encoder.finish()
+        stream.write(bytes(SPARE))
     lengths = np.concatenate([*encoder.lengths, np.zeros(0, np.int64)])
     rows = np.concatenate([*encoder.rows, np.zeros(0, np.int64)])
     most = int(rows.max(initial=1))
     offsets = bytes([most]) + rice_stream(most - rows).tobytes() + rice_stream(lengths).tobytes()
+    bits = int(lengths.sum())
     head = HEADER.pack(
-        MAGIC, encoder.nodes, encoder.arcs, encoder.bits, len(rows), len(model_bytes), len(offsets), 0, 0
+        MAGIC, encoder.nodes, encoder.arcs, bits, len(rows), len(model_bytes), len(offsets), 0, 0
     )
     with path.open("wb") as file, body.open("rb") as stream:
         file.seek(HEADER.size + len(model_bytes) + len(offsets) + CHECK_BYTES * pages_of(body.stat().st_size))
@@ -167,25 +170,23 @@ def _train(
 class _Encoder:
     """Appends chunks of rows to a stream of blocks."""
 
-    def __init__(self, model: Model, shape: Blocks, tries: int) -> None:
+    def __init__(self, model: Model, shape: Blocks, tries: int, file: BinaryIO) -> None:
         self._model, self._shape, self._tries = model, shape, tries
         self._costs = model.costs()
         self._slots = slots_of(alias_tables(model.frequencies))
         self._starts = token_starts(model.frequencies)
-        self._part, self._part_bits = 0, 0  # the last, unfinished byte
-        self.nodes = self.arcs = self.bits = 0
+        self._bits = BitFile(file)
+        self.finish = self._bits.finish
+        self.nodes = self.arcs = 0
         self.lengths: list[Ints] = []
         self.rows: list[Ints] = []
 
-    def write(self, chunk: Rows, file: BinaryIO, references: NDArray[np.uint8] | None) -> None:
+    def write(self, chunk: Rows, references: NDArray[np.uint8] | None) -> None:
         blocks = block_starts(chunk.starts, *self._shape)
         mine = np.zeros(0, np.uint8)
         if references is not None:
             mine = references[self.nodes : self.nodes + chunk.nodes]
-        room = chunk.nodes * 8 + chunk.arcs * 16 + 64
-        stream = np.zeros(room, np.uint8)
-        stream[0] = self._part
-        at = np.array([self._part_bits])
+        stream, at = self._bits.piece(chunk.nodes * 8 + chunk.arcs * 16 + 64)
         lengths = np.zeros(len(blocks) - 1, np.int64)
         model = self._model
         told = _encode_rows(
@@ -194,17 +195,11 @@ class _Encoder:
         )  # fmt: skip
         if not told:
             raise AssertionError("the model lacks a token: rows differ from those it was fitted to")
-        whole, self._part_bits = divmod(int(at[0]), 8)
-        self._part = int(stream[whole])
-        file.write(stream[:whole].tobytes())
+        self._bits.keep(stream, at)
         self.lengths.append(lengths)
         self.rows.append(np.diff(blocks))
-        self.bits += int(lengths.sum())
         self.nodes += chunk.nodes
         self.arcs += chunk.arcs
-
-    def finish(self, file: BinaryIO) -> None:
-        file.write(bytes([self._part]) * (self._part_bits > 0) + bytes(SPARE))
 
 
 @kernel

@@ -7,6 +7,8 @@ from pathlib import Path
 from crawlerproj.graph.classic_files import write_classic
 from crawlerproj.graph.connectivity import ConnectivityServer
 
+_AT_ONCE = 1 << 20  # links in memory
+
 
 def export_webgraph(server: ConnectivityServer, basename: Path, level: str = "url") -> None:
     """`<basename>.graph` and its companions, `<basename>-t.*` for the in-links, and `<basename>.nodes`.
@@ -16,8 +18,8 @@ def export_webgraph(server: ConnectivityServer, basename: Path, level: str = "ur
     """
     graph = server.level(level)
     basename.parent.mkdir(parents=True, exist_ok=True)
-    write_classic(graph.out.all_rows(), basename)
-    write_classic(graph.back.all_rows(), basename.with_name(basename.name + "-t"))
+    for links, ending in ((graph.out, ""), (graph.back, "-t")):
+        write_classic((rows for _, rows in links.scan(_AT_ONCE)), basename.with_name(basename.name + ending))
     with basename.with_name(basename.name + ".nodes").open("w", encoding="utf-8") as file:
         for number in range(graph.out.nodes):
             file.write(graph.title(number) + "\n")
@@ -28,7 +30,7 @@ def export_text(server: ConnectivityServer, path: Path, level: str = "url") -> N
     graph = server.level(level)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as file:
-        for first, rows in graph.out.scan(1 << 20):
+        for first, rows in graph.out.scan(_AT_ONCE):
             for index in range(rows.nodes):
                 row = rows.row(index)
                 if len(row):

@@ -40,7 +40,7 @@ def warm() -> None:
         rows = server.level("url").out.all_rows()
         strong_components(rows)
         rows.transposed()
-        write_classic(rows, Path(folder) / "classic")
+        write_classic([rows], Path(folder) / "classic")
         read_classic(Path(folder) / "classic")
         ClassicGraph(Path(folder) / "classic").row(0)
 

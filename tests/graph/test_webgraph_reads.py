@@ -53,11 +53,11 @@ def same_rows(ours, theirs):
 def test_a_web_with_empty_rows_and_loops(class_path, tmp_path):
     rows = web(700)
     lonely = Rows(np.append(rows.starts, [rows.arcs] * 9), rows.targets)
-    write_classic(lonely, tmp_path / "web")
+    write_classic([lonely], tmp_path / "web")
     assert same_rows(lonely, read_by_java(class_path, tmp_path / "web"))
 
 
 def test_a_real_graph(class_path, cnr, tmp_path):
     rows = read_classic(cnr / "cnr-2000-t")
-    write_classic(rows, tmp_path / "cnr")
+    write_classic([rows], tmp_path / "cnr")
     assert same_rows(rows, read_by_java(class_path, tmp_path / "cnr"))
