@@ -164,7 +164,7 @@ ARCHIVE_METADATA = True  # a metadata record: timing, encoding, language, title,
 ARCHIVE_REVISITS = False  # True: a page whose bytes are stored already is a short revisit record of the first
 WARC_MAX_BYTES = 1_000_000_000  # bytes; a WARC file grows to this, then the next begins
 WARC_GZIP_LEVEL = 3  # 1..9; 6 costs twice the CPU for 4 % less disk
-GRAPH_BUILD_MEMORY = 1_073_741_824  # bytes `scrapy graph build` may use; more of them sort faster
+GRAPH_BUILD_MEMORY = 1_073_741_824  # bytes the process of `scrapy graph build` may use, from 512 MiB on
 
 # --- the engine ---------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from crawlerproj.graph.id_table import HashCollision
 from crawlerproj.graph.manifest import GraphError, Manifest
 
 MEMORY = 1 << 30
+_PROCESS = 300 << 20  # of it, what the interpreter and the compiled kernels take
 _BUILD = re.compile(r"build-(\d{6,})")
 
 Progress = Callable[[str, int, int], None]
@@ -40,11 +41,15 @@ def build(
     edges: Path, graph: Path, now: float, memory: int = MEMORY, anchors: bool = True,
     progress: Progress = lambda step, done, total: None,
 ) -> Path:  # fmt: skip
-    """Builds from the logs in `edges` into the folder `graph`; gives the folder of the new build."""
+    """Builds from the logs in `edges` into the folder `graph`; gives the folder of the new build.
+
+    `memory` is for the whole process; below 512 MiB it may be exceeded.
+    """
     logs = every_log(edges)
     if not logs:
         raise GraphError(f"no edge logs in {edges}: crawl with LinkGraphPipeline, or name another folder")
     graph.mkdir(parents=True, exist_ok=True)
+    room = max(memory - _PROCESS, memory // 4)
     with _alone(graph):
         builds = _builds(graph)
         fresh = graph / f"build-{max(builds, default=0) + 1:06d}"
@@ -57,7 +62,7 @@ def build(
             shutil.rmtree(fresh, ignore_errors=True)
             work.mkdir(parents=True)
             try:
-                manifest = _make(logs, fresh, work, memory, anchors, seed, progress)
+                manifest = _make(logs, fresh, work, room, anchors, seed, progress)
                 break
             except HashCollision:
                 continue

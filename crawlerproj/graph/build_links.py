@@ -21,6 +21,8 @@ from crawlerproj.graph.pair_sort import Numbers, PairSort, SortedPairs
 LEVELS = ("url", "host", "domain")
 _AT_ONCE = 1 << 20  # numbers read from a file at a time
 _PAGES_AT_ONCE = 1 << 16
+_MOST_LINKS = 1 << 22  # in hand at a time
+_LINK_BYTES = 64  # of memory that a link in hand takes, at most
 Progress = Callable[[str, int, int], None]
 
 
@@ -61,7 +63,7 @@ def number_links(gathered: Gathered, names: Names, work: Path, memory: int, prog
         while len(sources := np.fromfile(pages[0], np.uint32, _PAGES_AT_ONCE)):
             counts = np.fromfile(pages[1], np.uint32, len(sources))
             keep = np.fromfile(pages[2], np.uint8, len(sources))
-            for first, last in _spans(counts, 4 * _AT_ONCE):
+            for first, last in _spans(counts, _links_in_hand(memory)):
                 here = int(counts[first:last].sum())
                 targets, texts = (np.fromfile(file, np.uint32, here) for file in links)
                 out, back, numbers = _expand(
@@ -74,6 +76,11 @@ def number_links(gathered: Gathered, names: Names, work: Path, memory: int, prog
     for name in ("targets-ids", "texts", "sources-ids", "times", "counts", "keep"):
         (work / name).unlink()
     return pairs
+
+
+def _links_in_hand(memory: int) -> int:
+    """How many links are numbered, or compressed, at a time: in a quarter of the memory."""
+    return max(1_000, min(_MOST_LINKS, memory // (4 * _LINK_BYTES)))
 
 
 def _spans(counts: Numbers, most: int) -> Iterator[tuple[int, int]]:
@@ -237,7 +244,7 @@ def _sort(
             done += len(words)
             progress(f"sorting {path.name}", done, sorter.count)
     progress(f"sorting {path.name}", done, done)  # repeats were dropped
-    return SortedPairs(path, nodes)
+    return SortedPairs(path, nodes, _links_in_hand(memory))
 
 
 def _compress(pairs: SortedPairs, path: Path, progress: Progress) -> int:

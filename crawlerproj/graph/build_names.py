@@ -57,7 +57,7 @@ def gather(
     gathered = Gathered(work, KeyRuns(work, memory // 4), AnchorWriter(fresh) if anchors else None)
     total, done = sum(path.stat().st_size for path in logs), 0
     files = {name: (work / name).open("wb") for name in Piece._fields[:5]}
-    parser = LogParser(seed)
+    parser = LogParser(seed, memory)
     try:
         for path in logs:
             for text in _pieces(path):

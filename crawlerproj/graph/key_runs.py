@@ -17,7 +17,7 @@ _BLOCK_TEXT = 1 << 19  # bytes of a run read at a time, at most
 _BLOCK_LEAST = 1 << 12
 _OBJECTS = 4  # bytes of memory that a byte of sorted text takes as Python's keys, while it is merged
 BYTES_A_KEY = 105  # of a Python list of keys: about 60 of text, the object, the reference
-_SAMPLE = 4_096  # groups of keys to learn from
+_SAMPLE = 1_024  # groups of keys to learn from
 _GROUP = 64
 
 

@@ -16,8 +16,8 @@ from crawlerproj.graph.jit import Bytes, Ints, Words, int64, kernel, uint64
 from crawlerproj.graph.url_keys import find_byte, hash_bytes, write_key
 
 Numbers = NDArray[np.uint32]
-URL_SLOTS = 1 << 22  # at most: 64 MB
-TEXT_SLOTS = 1 << 22
+_MOST_SLOTS = 1 << 22
+_SLOT_BYTES = 28  # of the two tables together
 _PAGE, _TAB, _LINE, _POINT = 1, 9, 10, 46
 _LONGEST_KEY = 65_535
 
@@ -37,8 +37,9 @@ class Piece(NamedTuple):
 class LogParser:
     """Reads pieces of log one after the other; texts are numbered through all of them, 0 is the empty one."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, memory: int = 1 << 30) -> None:
         self._seed = seed
+        self._most_slots = min(_MOST_SLOTS, 1 << (memory // (4 * _SLOT_BYTES)).bit_length())
         self._urls = np.zeros((1 << 16, 2), np.uint64)  # as written, as key
         self._texts = np.zeros(1 << 16, np.uint64)
         self._text_numbers = np.zeros(1 << 16, np.uint32)
@@ -50,10 +51,10 @@ class LogParser:
         # A table that is filling up is replaced by an empty one, larger while that is allowed: finding
         # everything again costs less than telling it twice. Small tables stay in the processor's cache.
         if 2 * (self._counters[0] + most) > len(self._urls):
-            self._urls = np.zeros((_larger(len(self._urls), most, URL_SLOTS), 2), np.uint64)
+            self._urls = np.zeros((_larger(len(self._urls), most, self._most_slots), 2), np.uint64)
             self._counters[0] = 0
         if 2 * (self._counters[1] + most) > len(self._texts):
-            self._texts = np.zeros(_larger(len(self._texts), most, TEXT_SLOTS), np.uint64)
+            self._texts = np.zeros(_larger(len(self._texts), most, self._most_slots), np.uint64)
             self._text_numbers = np.zeros(len(self._texts), np.uint32)
             self._counters[1] = 0
         spans, hashes = np.empty((most, 3), np.int64), np.empty((most, 2), np.uint64)

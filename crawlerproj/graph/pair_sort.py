@@ -191,7 +191,7 @@ def _digits(low: int, high: int) -> tuple[Words, Words]:
 class SortedPairs:
     """A file of ascending distinct words, read as rows, as often as wanted."""
 
-    def __init__(self, path: Path, nodes: int, links_at_once: int = 1 << 21) -> None:
+    def __init__(self, path: Path, nodes: int, links_at_once: int) -> None:
         self.path, self.nodes, self._at_once = path, nodes, links_at_once
 
     @property

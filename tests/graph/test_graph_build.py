@@ -101,8 +101,7 @@ def test_of_two_records_at_one_time_the_later_written_counts(tmp_path):
 def test_little_memory_gives_the_same_graph(tmp_path, monkeypatch):
     # Every table forgets, every sort spills, every look-up takes several passes.
     truth, records = world(1_500, seed=2)
-    monkeypatch.setattr(log_parse, "URL_SLOTS", 64)
-    monkeypatch.setattr(log_parse, "TEXT_SLOTS", 64)
+    monkeypatch.setattr(log_parse, "_MOST_SLOTS", 64)
     monkeypatch.setattr(key_runs, "_BLOCK_TEXT", 2_000)
     write(tmp_path / "edges", records)
     build(tmp_path / "edges", tmp_path / "graph", now=0.0, memory=30_000)
