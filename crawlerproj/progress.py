@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 
 _TERMINAL_SECONDS = 0.25
 _LOG_SECONDS = 10.0
+_FLEET_SECONDS = 5.0  # between two times that Redis is asked for the counts of all workers
 
 
 class ProgressLine:
@@ -35,6 +36,8 @@ class ProgressLine:
         self._started = time.monotonic()
         self._first = 0
         self._shown = 0.0
+        self._counts: dict[str, int] = {}
+        self._counted = float("-inf")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ProgressLine:
@@ -49,7 +52,8 @@ class ProgressLine:
 
     def _opened(self) -> None:
         if self._crawl.is_open:
-            self._first = self._crawl.storage.counts.get("done", 0)
+            self._count(self._started)
+            self._first = self._counts.get("done", 0)
         self._loop.start(self._seconds, now=False)
 
     def _closed(self) -> None:
@@ -59,17 +63,27 @@ class ProgressLine:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 
+    def _count(self, now: float) -> None:
+        """The counts of the whole crawl: those of one worker of a fleet say nothing of the queue."""
+        crawl = self._crawl
+        if crawl.fleet is None:
+            self._counts, self._counted = crawl.storage.counts, now
+        elif now - self._counted >= _FLEET_SECONDS and not crawl.fleet.storage.trouble:
+            self._counts, self._counted = crawl.fleet.counts(), now
+
     def _show(self) -> None:
         crawl = self._crawl
         if not crawl.is_open:
             return
-        counts = crawl.storage.counts
-        done = counts.get("done", 0)
-        queued = counts.get("offered", 0) - done - counts.get("parked", 0)
-        seconds = time.monotonic() - self._started
-        rate = (done - self._first) / seconds if seconds > 0 else 0.0
+        now = time.monotonic()
+        seconds = now - self._started
         if not self._terminal and seconds - self._shown < self._seconds / 2:
             return  # a looping call that was held up fires several times at once
+        self._count(now)
+        counts, counted = self._counts, self._counted - self._started
+        done = counts.get("done", 0)
+        queued = counts.get("offered", 0) - done - counts.get("parked", 0)
+        rate = (done - self._first) / counted if counted > 0 else 0.0
         self._shown = seconds
         text = (f"{done:,} done  {queued:,} queued  {crawl.frontier.in_hand} in flight  "
                 f"{len(crawl.frontier.back)} hosts  {rate:,.0f}/s  {seconds:,.0f} s")

@@ -53,6 +53,7 @@ class FrontierScheduler(BaseScheduler):
         self._timer_due = float("inf")
         self._idle_horizon = crawler.settings.getfloat("IDLE_HORIZON", 300)
         self._ended = ""
+        self._opened = False
         self._clock: FleetClock | None = None
         self._headers = Headers({**crawler.settings.getdict("DEFAULT_REQUEST_HEADERS"),
                                  "User-Agent": self.crawl.user_agent})
@@ -116,6 +117,7 @@ class FrontierScheduler(BaseScheduler):
         if self.crawl.failure:
             raise CloseSpider(self.crawl.failure_reason)
         self._feeds.mend()
+        self._opened = True
 
     def close(self, reason: str) -> Deferred[None] | None:
         if self._timer is not None:
@@ -224,8 +226,9 @@ class FrontierScheduler(BaseScheduler):
         self._wake()
 
     def _wake(self) -> None:
+        # Before the spider is open there is no scraper to ask; the engine then begins by itself.
         slot = self.crawler.engine._slot
-        if slot is not None and slot.closing is None:
+        if self._opened and slot is not None and slot.closing is None:
             slot.nextcall.schedule()
 
     # --- settling ---------------------------------------------------------------------------

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
+from crawls.site import html, make_crawler, serving
 from scrapy.settings import Settings
+from scrapy.utils.defer import deferred_from_coro
 from storage.redis_server import redis_server
 
-from crawlerproj.fleet import start_url
+from crawlerproj.control.server import ControlServer
+from crawlerproj.fleet import TICK_SECONDS, start_url
 from crawlerproj.opening import open_state
+from crawlerproj.spiders.web import WebSpider
 from crawlerproj.storage.interface import StorageError
 from crawlerproj.storage.redis.regions import Regions
 from crawlerproj.worker_name import WorkerName
@@ -83,3 +89,27 @@ def test_start_urls_come_plain_or_as_scrapy_redis_has_them():
     assert start_url("http://a.example/ ") == "http://a.example/"
     assert start_url('{"url": "http://a.example/", "meta": {}}') == "http://a.example/"
     assert start_url("{broken") == "{broken"
+
+
+def test_news_before_the_spider_is_open_does_not_wake_the_engine(tmp_path, redis_server, monkeypatch, caplog):
+    with redis_server.client() as client:
+        client.flushall()
+    control = ControlServer.open
+
+    async def open_after_the_first_tick(server):
+        await asyncio.sleep(2 * TICK_SECONDS)
+        await control(server)
+
+    monkeypatch.setattr(ControlServer, "open", open_after_the_first_tick)
+
+    async def run() -> None:
+        async with serving({"/": html("<p>one page"), "/pushed": html("<p>another")}) as site:
+            with redis_server.client() as client:
+                client.lpush("web:start_urls", site.origin + "/pushed")
+            crawler = make_crawler(WebSpider, tmp_path, STORAGE=redis_server.url)
+            await crawler.crawl_async(seeds=site.origin + "/")
+            assert site.asked[0] == "/robots.txt" and sorted(site.asked[1:]) == ["/", "/pushed"]
+        assert crawler.stats.get_value("finish_reason") == "finished"
+        assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
+
+    return deferred_from_coro(run())
