@@ -1,4 +1,4 @@
-"""`scrapy graph`: build the link graph of a crawl, ask it, rank it, export it, serve it.
+"""`scrapy graph`: build the link graph of a crawl, ask it, rank it, export it, check it, serve it.
 
 What compiles kernels is imported only when an action runs: Scrapy imports every command for each command.
 """
@@ -34,7 +34,7 @@ class Command(ScrapyCommand):
         return f"<{'|'.join(ACTIONS)}> [options]"
 
     def short_desc(self) -> str:
-        return "Build, ask, rank, export and serve the link graph of a crawl"
+        return "Build, ask, rank, export, check and serve the link graph of a crawl"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -153,7 +153,7 @@ class Command(ScrapyCommand):
                 "level": name,
                 "nodes": level.out.nodes,
                 "steps": len(ranks.residuals),
-                "residual": ranks.residuals[-1] if ranks.residuals else 0.0,
+                "residual": float(f"{ranks.residuals[-1]:.3g}") if ranks.residuals else 0.0,
                 "converged": ranks.converged,
             }
             print(
@@ -186,6 +186,25 @@ class Command(ScrapyCommand):
             export_text(server, output, opts.level)
             written = str(output)
         print(f"written: {written}", file=sys.stderr)
+
+    def _check(self, opts: argparse.Namespace) -> int:
+        from dataclasses import asdict
+
+        from crawlerproj.graph.check import check
+
+        with _progress(opts.json) as progress:
+            done = check(self._directory(opts) / "graph", progress)
+        if opts.json:
+            print(json.dumps({"sound": done.sound, **asdict(done)}))
+        else:
+            verdict = "sound" if done.sound else f"NOT sound, {len(done.problems)} problems"
+            print(
+                f"{done.build or 'no build'}: {verdict}: {done.names:,} names, {done.links:,} links, "
+                f"{done.anchors:,} anchors, ranks of {', '.join(done.ranks) or 'no level'}"
+            )
+            for problem in done.problems:
+                print(f"  {problem}")
+        return 0 if done.sound else 1
 
     def _serve(self, opts: argparse.Namespace) -> None:
         from crawlerproj.graph.serve import GraphHttpServer

@@ -15,6 +15,7 @@ import mmap
 import struct
 import zlib
 from array import array
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
@@ -22,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import zstandard
 
-from crawlerproj.graph.damage import DamagedGraph
+from crawlerproj.graph.damage import REMEDY, DamagedGraph
 from crawlerproj.graph.jit import Ints
 from crawlerproj.graph.pair_sort import Numbers
 
@@ -30,7 +31,6 @@ TARGETS = 64
 TEXTS = 256
 _MAGIC = b"CPA1"
 _TAIL = struct.Struct("<QI4s")
-_REMEDY = "build the graph anew with `scrapy graph build`"
 
 
 class Anchor(NamedTuple):
@@ -66,16 +66,16 @@ class FrameReader:
     def __init__(self, path: Path) -> None:
         self._path = path
         if not path.exists():
-            raise FileNotFoundError(f"{path} is missing: {_REMEDY}")
+            raise FileNotFoundError(f"{path} is missing: {REMEDY}")
         with path.open("rb") as file:
             size = path.stat().st_size
             if size < _TAIL.size:
-                raise DamagedGraph(f"{path} is cut short: {_REMEDY}")
+                raise DamagedGraph(f"{path} is cut short: {REMEDY}")
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         count, check, magic = _TAIL.unpack(self._map[size - _TAIL.size :])
         start = size - _TAIL.size - 8 * count
         if magic != _MAGIC or start < 0 or zlib.crc32(self._map[start : size - _TAIL.size]) != check:
-            raise DamagedGraph(f"the end of {path} is damaged: {_REMEDY}")
+            raise DamagedGraph(f"the end of {path} is damaged: {REMEDY}")
         self._ends = np.frombuffer(self._map, np.uint64, count, start)
         self._zstd = zstandard.ZstdDecompressor()
         self._lock = Lock()
@@ -89,7 +89,7 @@ class FrameReader:
             with self._lock:  # one decompressor serves one thread at a time
                 data: bytes = self._zstd.decompress(self._map[start : int(self._ends[number])])
         except (zstandard.ZstdError, MemoryError) as error:  # a damaged size may be any number
-            raise DamagedGraph(f"frame {number} of {self._path} is damaged ({error}): {_REMEDY}") from error
+            raise DamagedGraph(f"frame {number} of {self._path} is damaged ({error}): {REMEDY}") from error
         return data
 
 
@@ -145,19 +145,45 @@ class Anchors:
         self._texts = FrameReader(directory / "anchor-texts")
         self._links = FrameReader(directory / "anchors")
 
+    def count_texts(self) -> int:
+        """Reads every text."""
+        return sum(self._texts.frame(number).count(b"\n") + 1 for number in range(len(self._texts)))
+
+    def check(self, in_degrees: Ints, texts: int, progress: Callable[[str, int, int], None]) -> int:
+        """Reads all links: has each in-link of each target one of these texts? Gives their number."""
+        links, groups = 0, -(-len(in_degrees) // TARGETS)
+        if groups != len(self._links):
+            raise DamagedGraph(f"anchors are of {len(self._links)} groups, not {groups}: {REMEDY}")
+        for group in range(groups):
+            numbers = self._numbers_of(group)
+            counts = in_degrees[group * TARGETS : (group + 1) * TARGETS]
+            said = numbers[:TARGETS]
+            if not np.array_equal(said[: len(counts)], counts) or said[len(counts) :].any():
+                raise DamagedGraph(f"{_group(group)} are not as many as their in-links: {REMEDY}")
+            if numbers[TARGETS:].max(initial=0) > texts:
+                raise DamagedGraph(f"{_group(group)} name a text that is not there: {REMEDY}")
+            links += len(numbers) - TARGETS
+            if group % 64 == 63 or group == groups - 1:
+                progress("anchors", group + 1, groups)
+        return links
+
     def of(self, target: int) -> list[tuple[str, str]]:
         """(anchor text, rel) of each in-link, in the order of the in-links."""
         group, place = divmod(target, TARGETS)
         if group >= len(self._links):
             return []
-        frame = self._links.frame(group)
-        numbers = np.frombuffer(frame, np.uint32, len(frame) // 4)
-        if len(numbers) < TARGETS or TARGETS + int(numbers[:TARGETS].sum()) != len(numbers):
-            raise DamagedGraph(f"the anchors of target {target} are damaged: {_REMEDY}")
+        numbers = self._numbers_of(group)
         start = TARGETS + int(numbers[:place].sum())
         mine = numbers[start : start + int(numbers[place])]
         blocks: dict[int, list[bytes]] = {}
         return [self._text(int(number), blocks) for number in mine]
+
+    def _numbers_of(self, group: int) -> Numbers:
+        frame = self._links.frame(group)
+        numbers = np.frombuffer(frame, np.uint32, len(frame) // 4)
+        if len(numbers) < TARGETS or TARGETS + int(numbers[:TARGETS].sum()) != len(numbers):
+            raise DamagedGraph(f"{_group(group)} are damaged: {REMEDY}")
+        return numbers
 
     def _text(self, number: int, blocks: dict[int, list[bytes]]) -> tuple[str, str]:
         if number == 0:
@@ -165,8 +191,12 @@ class Anchors:
         block, place = divmod(number - 1, TEXTS)
         if block not in blocks:
             if block >= len(self._texts):
-                raise DamagedGraph(f"an anchor names text {number}, which is not there: {_REMEDY}")
+                raise DamagedGraph(f"an anchor names text {number}, which is not there: {REMEDY}")
             blocks[block] = self._texts.frame(block).split(b"\n")
         text = blocks[block][place] if place < len(blocks[block]) else b""
         anchor, _, rel = text.decode("utf-8", "replace").partition("\t")
         return anchor, rel
+
+
+def _group(group: int) -> str:
+    return f"the anchors of targets {group * TARGETS} to {group * TARGETS + TARGETS - 1}"

@@ -16,6 +16,7 @@ ACTIONS = {
     "top": "the largest by in-links, out-links or rank",
     "rank": "PageRank of URLs or hosts; --feed-frontier hands the hosts' to a crawl's prioritiser",
     "export": "write it for other programs: WebGraph's files, or lines of text",
+    "check": "read every byte of the build in use and say what is wrong with it; exit 1 if anything is",
     "serve": "answer over HTTP (JSON) on loopback",
 }
 WALK = 10_000
@@ -40,7 +41,7 @@ def add_arguments(action: str, parser: argparse.ArgumentParser) -> None:
         )
     if action == "path":
         parser.add_argument("end", metavar="URL", help="where the way leads to")
-    if action not in ("build", "anchors", "serve"):
+    if action not in ("build", "anchors", "check", "serve"):
         parser.add_argument(
             "--level", choices=("url", "host", "domain"), default="url", help="whose links (url)"
         )

@@ -11,15 +11,13 @@ import numpy as np
 
 from crawlerproj.graph.compact import HEADER, MAGIC, SPARE
 from crawlerproj.graph.compact_decode import decode_blocks, decode_some, make_hints, read_rice
-from crawlerproj.graph.damage import DamagedGraph
+from crawlerproj.graph.damage import REMEDY, DamagedGraph
 from crawlerproj.graph.jit import DAMAGED, NO_ROOM, Bytes, Ints
 from crawlerproj.graph.model import Model
 from crawlerproj.graph.page_checks import CHECK_BYTES, checked, pages_of
 from crawlerproj.graph.rans import alias_tables
 from crawlerproj.graph.references import MOST_ROWS
 from crawlerproj.graph.rows import Rows, Targets
-
-_REMEDY = "build the graph anew with `scrapy graph build`"
 
 
 class CompactGraph:
@@ -28,22 +26,22 @@ class CompactGraph:
     def __init__(self, path: Path) -> None:
         self.path = path
         if not path.exists():
-            raise FileNotFoundError(f"{path} is missing: {_REMEDY}")
+            raise FileNotFoundError(f"{path} is missing: {REMEDY}")
         data = np.memmap(path, np.uint8, "r") if path.stat().st_size else np.zeros(0, np.uint8)
         head = data[: HEADER.size].tobytes()
         if len(head) < HEADER.size or head[:8] != MAGIC:
-            raise DamagedGraph(f"{path} is no compact graph (or cut short): {_REMEDY}")
+            raise DamagedGraph(f"{path} is no compact graph (or cut short): {REMEDY}")
         _, self.nodes, self.arcs, bits, blocks, model, offsets, check, _ = HEADER.unpack(head)
         size = (bits + 7) // 8 + SPARE
         checks = HEADER.size + model + offsets
         body = checks + CHECK_BYTES * pages_of(size)
         if len(data) != body + size:
-            raise DamagedGraph(f"{path} is {len(data)} bytes long, which is not what it says: {_REMEDY}")
+            raise DamagedGraph(f"{path} is {len(data)} bytes long, which is not what it says: {REMEDY}")
         model_bytes = data[HEADER.size : HEADER.size + model].tobytes()
         offset_bytes, check_bytes = data[HEADER.size + model : checks].tobytes(), data[checks:body].tobytes()
         found = zlib.crc32(offset_bytes, zlib.crc32(model_bytes, zlib.crc32(head[:48])))
         if zlib.crc32(check_bytes, found) != check:
-            raise DamagedGraph(f"the head of {path} is damaged: {_REMEDY}")
+            raise DamagedGraph(f"the head of {path} is damaged: {REMEDY}")
         fitted = Model.from_bytes(model_bytes)
         self._clusters, self._tables = fitted.clusters, alias_tables(fitted.frequencies)
         packed = np.frombuffer(offset_bytes, np.uint8)
@@ -53,7 +51,7 @@ class CompactGraph:
         rows = np.diff(self._blocks)
         sound = end == offsets and self._blocks[-1] == self.nodes and self._offsets[-1] == bits
         if not sound or (blocks and not (rows.min() >= 1 and rows.max() <= MOST_ROWS)):
-            raise DamagedGraph(f"the offsets of {path} are damaged: {_REMEDY}")
+            raise DamagedGraph(f"the offsets of {path} are damaged: {REMEDY}")
         self._hints = make_hints(self._blocks)
         # A plain array over the map: kernels are compiled for arrays.
         stream: Bytes = np.asarray(data[body:]).view(np.ndarray)
@@ -87,7 +85,7 @@ class CompactGraph:
                     wanted, done, out, starts[1:], self._scratch, self._notes,
                 )  # fmt: skip
                 if trouble == DAMAGED:
-                    raise DamagedGraph(f"{self.path} is damaged near row {wanted[done]}: {_REMEDY}")
+                    raise DamagedGraph(f"{self.path} is damaged near row {wanted[done]}: {REMEDY}")
                 if trouble == NO_ROOM:
                     self._grow(int(wanted[done]))
                 if trouble > 0:
@@ -120,7 +118,7 @@ class CompactGraph:
                     notes = np.empty(4 * len(notes), np.int64)
                 continue
             if filled < 0:
-                raise DamagedGraph(f"{self.path} is damaged in the rows from {first} on: {_REMEDY}")
+                raise DamagedGraph(f"{self.path} is damaged in the rows from {first} on: {REMEDY}")
             rows = int(self._blocks[last]) - first
             yield first, Rows(starts[: rows + 1], out[:filled])
             block = last
@@ -132,16 +130,16 @@ class CompactGraph:
         filled = 0
         for first, chunk in self.scan():
             if filled + chunk.arcs > self.arcs:
-                raise DamagedGraph(f"{self.path} has more links than it says: {_REMEDY}")
+                raise DamagedGraph(f"{self.path} has more links than it says: {REMEDY}")
             starts[first : first + chunk.nodes + 1] = chunk.starts + filled
             targets[filled : filled + chunk.arcs] = chunk.targets
             filled += chunk.arcs
         if filled != self.arcs:
-            raise DamagedGraph(f"{self.path} has fewer links than it says: {_REMEDY}")
+            raise DamagedGraph(f"{self.path} has fewer links than it says: {REMEDY}")
         return Rows(starts, targets)
 
     def _grow(self, node: int) -> None:
         if len(self._scratch) > self.arcs and len(self._notes) > self._most_notes:
-            raise DamagedGraph(f"{self.path} is damaged near row {node}: {_REMEDY}")
+            raise DamagedGraph(f"{self.path} is damaged near row {node}: {REMEDY}")
         self._scratch = np.empty(4 * len(self._scratch), np.uint32)
         self._notes = np.empty(4 * len(self._notes), np.int64)

@@ -107,7 +107,7 @@ class ConnectivityServer:
         }
         for level in self._levels.values():
             level.check()
-        self._anchors = Anchors(build) if self.manifest.anchors else None
+        self.anchor_texts = Anchors(build) if self.manifest.anchors else None
 
     @classmethod
     def open(cls, directory: Path | str) -> ConnectivityServer:
@@ -148,12 +148,12 @@ class ConnectivityServer:
 
     def anchors(self, url: str, first: int = 0, count: int | None = None) -> list[Anchor]:
         """The links to a URL: source, anchor text, rel; of many, `count` from the one numbered `first` on."""
-        if self._anchors is None:
+        if self.anchor_texts is None:
             raise GraphError("this graph was built without anchor texts: build it anew without --no-anchors")
         graph = self.level("url")
         number = graph.number(url)
         sources = graph.back.row(number)
-        texts = self._anchors.of(number)
+        texts = self.anchor_texts.of(number)
         if len(texts) != len(sources):
             raise GraphError(f"anchor texts and in-links of {url} differ: run `scrapy graph build`")
         wanted = slice(first, None if count is None else first + count)

@@ -14,7 +14,7 @@ def export_webgraph(server: ConnectivityServer, basename: Path, level: str = "ur
     """`<basename>.graph` and its companions, `<basename>-t.*` for the in-links, and `<basename>.nodes`.
 
     Line n of `.nodes` is the name of node n. For Java WebGraph as it is, for webgraph-rs after `webgraph
-    build ef <basename>`. The whole graph passes through memory.
+    build ef <basename>`.
     """
     graph = server.level(level)
     basename.parent.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crawlerproj.graph.damage import DamagedGraph
+from crawlerproj.graph.damage import REMEDY, DamagedGraph
 from crawlerproj.graph.jit import Bytes, Ints, Words, int64, kernel, load_word, uint64
 
 LONGEST = 15
@@ -32,7 +32,6 @@ _SLOTS = 1 << 17
 _SEPARATOR = 0xFFFF  # between two texts of the sample
 _RARE = 4  # a pair seen less often is chance
 _MULTIPLIER = 0x9E3779B97F4A7C15
-_REMEDY = "build the graph anew with `scrapy graph build`"
 
 
 class Substrings(NamedTuple):
@@ -70,7 +69,7 @@ def table_from(data: bytes) -> Substrings:
     start = 2 + count
     sound = 256 <= count <= _MOST and len(data) == start + sum(lengths)
     if not sound or min(lengths) < 1 or max(lengths) > LONGEST:
-        raise DamagedGraph(f"a table of substrings is damaged: {_REMEDY}")
+        raise DamagedGraph(f"a table of substrings is damaged: {REMEDY}")
     starts = accumulate(lengths, initial=start)
     return table_of(data[at : at + length] for at, length in zip(starts, lengths, strict=False))
 

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from crawlerproj.graph.damage import DamagedGraph
+from crawlerproj.graph.damage import REMEDY, DamagedGraph
 from crawlerproj.graph.front_coding import SPARE, find_key, read_key
 from crawlerproj.graph.jit import DAMAGED, Bytes
 from crawlerproj.graph.substrings import table_from
@@ -36,7 +36,6 @@ HEADER = struct.Struct("<8sQQII")
 BLOCK = 64
 LONGEST_KEY = 65_535
 _SEPARATORS_IN_MEMORY = 1 << 16
-_REMEDY = "build the graph anew with `scrapy graph build`"
 
 
 class UrlIds:
@@ -45,11 +44,11 @@ class UrlIds:
     def __init__(self, path: Path) -> None:
         self.path = path
         if not path.exists():
-            raise FileNotFoundError(f"{path} is missing: {_REMEDY}")
+            raise FileNotFoundError(f"{path} is missing: {REMEDY}")
         with path.open("rb") as file:
             head = file.read(HEADER.size)
             if len(head) < HEADER.size or head[:8] != MAGIC:
-                raise DamagedGraph(f"{path} is no dictionary of URLs (or cut short): {_REMEDY}")
+                raise DamagedGraph(f"{path} is no dictionary of URLs (or cut short): {REMEDY}")
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         unpacked: tuple[bytes, int, int, int, int] = HEADER.unpack(head)
         _, self._count, self._blocks, trained, check = unpacked
@@ -62,9 +61,9 @@ class UrlIds:
         self._data = self._separators + (self._separator_ends[-1] if view else 0)
         tables = self._map[HEADER.size : self._data]
         if not sound or zlib.crc32(tables, zlib.crc32(head[:28])) != check:
-            raise DamagedGraph(f"the head of {path} is damaged: {_REMEDY}")
+            raise DamagedGraph(f"the head of {path} is damaged: {REMEDY}")
         if self._data + (self._block_ends[-1] if view else 0) + SPARE != len(self._map):
-            raise DamagedGraph(f"{path} is not as long as it says: {_REMEDY}")
+            raise DamagedGraph(f"{path} is not as long as it says: {REMEDY}")
         self._rows, self._ones = table_from(tables[:trained])
         self._bytes: Bytes = np.frombuffer(self._map, np.uint8)
         self._full_blocks = self._count // BLOCK
@@ -130,7 +129,7 @@ class UrlIds:
         return start, base + ends[block], BLOCK if block < self._full_blocks else self._count - block * BLOCK
 
     def _damaged(self, block: int) -> DamagedGraph:
-        return DamagedGraph(f"block {block} of {self.path} is damaged: {_REMEDY}")
+        return DamagedGraph(f"block {block} of {self.path} is damaged: {REMEDY}")
 
     def _separator(self, block: int) -> bytes:
         start = self._separator_ends[block - 1] if block else 0

@@ -243,6 +243,13 @@ def test_the_command_builds_asks_and_ranks(tmp_path):
     assert "strongly connected" in stats.stdout, stats.stderr
     stats = scrapy("stats", "--dir", tmp_path, "--components", "--level", "host", "--json")
     assert json.loads(stats.stdout)["components"] == 1
+    checked = scrapy("check", "--dir", tmp_path, "--json")
+    report = json.loads(checked.stdout)
+    assert (checked.returncode, report["sound"], report["anchors"]) == (0, True, 60), checked.stderr
+    links = tmp_path / "graph" / "current" / "url-in"
+    links.write_bytes(links.read_bytes()[:-9] + bytes(9))
+    checked = scrapy("check", "--dir", tmp_path)
+    assert checked.returncode == 1 and "NOT sound" in checked.stdout and "url-in" in checked.stdout
     near = scrapy("neighbourhood", "h1.example", "--level", "host", "--dir", tmp_path, "--depth", 2, "--json")
     assert [json.loads(line)["distance"] for line in near.stdout.splitlines()] == [1, 1]
 

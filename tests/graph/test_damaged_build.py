@@ -5,6 +5,7 @@ import random
 import pytest
 
 from crawlerproj.graph.build import build
+from crawlerproj.graph.check import check
 from crawlerproj.graph.checked_numbers import write_floats
 from crawlerproj.graph.classic_files import ClassicGraph, read_classic
 from crawlerproj.graph.connectivity import ConnectivityServer, UnknownNode, rank_file
@@ -18,8 +19,8 @@ from crawlerproj.items import Link
 REMEDY = "graph build|build it anew"
 
 
-def make(directory, pages):
-    rng = random.Random(pages)
+def make(directory, pages, seed=0):
+    rng = random.Random(pages + seed)
     log = EdgeLog(directory / "edges")
     for page in range(pages):
         ends = [rng.randrange(pages) for _ in range(6)]
@@ -54,6 +55,12 @@ def harmed(rng, data, other):
             broken += rng.randbytes(20)
         case 5:
             broken[rng.randrange(min(60, len(broken)))] = rng.randrange(256)
+    return bytes(broken)
+
+
+def flipped(data):
+    broken = bytearray(data)
+    broken[len(broken) // 2] ^= 1
     return bytes(broken)
 
 
@@ -128,6 +135,49 @@ def test_a_flipped_bit_anywhere_is_an_error_never_a_wrong_answer(builds):
             assert "scrapy graph" in str(error) or "build it anew" in str(error)
         path.write_bytes(whole)
     assert refused > 19 * len(names)
+
+
+def test_a_check_tells_every_harmed_file_and_goes_on(builds):
+    build_dir, _ = builds
+    server = ConnectivityServer.open(build_dir)
+    write_floats(rank_file(build_dir, "host"), pagerank(server.level("host").back).values)
+    steps = set()
+    whole = check(build_dir, lambda step, done, total: steps.add(step))
+    urls = server.level("url")
+    levels = [server.level(name) for name in ("url", "host", "domain")]
+    assert whole.sound and whole.build == build_dir.name and whole.ranks == ["host"]
+    assert whole.names == sum(level.out.nodes for level in levels)
+    assert whole.links == 2 * sum(level.out.arcs for level in levels)
+    assert whole.anchors == urls.out.arcs
+    assert {"names of urls", "links of host-in", "anchors"} <= steps
+
+    harmed_files = ["urls", "url-out", "url-in", "anchors", "anchor-texts", "host-out", "host-rank"]
+    for name in harmed_files:
+        path, sound = build_dir / name, (build_dir / name).read_bytes()
+        path.write_bytes(flipped(sound))
+        problems = check(build_dir, lambda *step: None).problems
+        assert problems and all(str(path) in told and "scrapy graph" in told for told in problems), name
+        path.write_bytes(sound)
+
+    harmed_files = ["urls", "url-out", "anchors", "anchor-texts", "host-rank"]  # heads are sound
+    for name in harmed_files:
+        (build_dir / name).write_bytes(flipped((build_dir / name).read_bytes()))
+    problems = check(build_dir, lambda *step: None).problems
+    assert all(any(str(build_dir / name) in told for told in problems) for name in harmed_files)
+
+
+def test_a_check_finds_sound_files_that_contradict_each_other(builds, tmp_path):
+    build_dir, _ = builds
+    twin = make(tmp_path / "twin", 300, seed=1)
+    for name, foreign, said in (("url-in", build_dir / "url-out", "different links"),
+                                ("anchors", twin / "anchors", "not as many as their in-links")):
+        path, right = build_dir / name, (build_dir / name).read_bytes()
+        path.write_bytes(foreign.read_bytes())
+        problems = check(build_dir, lambda *step: None).problems
+        assert any(said in told and "graph build" in told for told in problems), problems
+        path.write_bytes(right)
+    assert check(build_dir, lambda *step: None).sound
+    assert "graph build" in check(tmp_path / "nothing", lambda *step: None).problems[0]
 
 
 @pytest.mark.parametrize("name", ["urls", "url-out", "host-in", "domains"])
