@@ -259,7 +259,7 @@ def _compress(pairs: SortedPairs, path: Path, progress: Progress) -> int:
 
 def _no_pairs() -> Words:
     """Room for the pairs met lately: links between groups repeat, and most repeats are dropped at once."""
-    return np.zeros(1 << 18, np.uint64)
+    return np.full(1 << 18, ~np.uint64(0))  # no pair: there is no group of that number
 
 
 @kernel
@@ -304,8 +304,7 @@ def _lift_to_domains(words: Words, domains: Numbers, recent: Words) -> Words:
 def _add_pair(source: int, target: int, recent: Words, lifted: Words, filled: int) -> int:
     pair = (uint64(source) << uint64(32)) | uint64(target)
     slot = (pair * uint64(0x9E3779B97F4A7C15)) >> uint64(46)
-    # 0 is both an empty slot and the pair of group 0 with itself: that one is always told.
-    if recent[slot] != pair or pair == 0:
+    if recent[slot] != pair:
         recent[slot] = pair
         lifted[filled] = pair
         filled += 1

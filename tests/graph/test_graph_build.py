@@ -143,6 +143,21 @@ def test_more_hosts_than_fit_into_memory(tmp_path):
         assert set(server.outlinks(domain, "domain")) == theirs
 
 
+def test_the_links_of_one_site_to_itself_are_one_link_of_its_host(tmp_path):
+    # Told for each link between pages, it would be sorted in one piece, however much memory that takes.
+    names = [f"http://only.example/{n}" for n in range(200)]
+    write(tmp_path / "edges", [(name, [Link(target) for target in names], 1.0) for name in names])
+    sorted_links = {}
+
+    def progress(step, done, total):
+        sorted_links[step] = max(total, sorted_links.get(step, 0))
+
+    build(tmp_path / "edges", tmp_path / "graph", now=0.0, progress=progress)
+
+    assert (sorted_links["sorting out"], sorted_links["sorting host-out"]) == (40_000, 1)
+    assert ConnectivityServer.open(tmp_path / "graph").outlinks("only.example", "host") == ["only.example"]
+
+
 def test_readers_see_the_old_build_or_the_new_one(tmp_path):
     edges, graph = tmp_path / "edges", tmp_path / "graph"
     write(edges, [("http://a.example/", [Link("http://b.example/")], 1.0)])
