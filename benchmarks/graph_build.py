@@ -1,10 +1,10 @@
 """How fast is a graph built, and in how much memory?
 
 Writes an edge log of generated pages of 50 links each (1 M pages; with --quick 200,000): navigation,
-pages of the same host, pages of other hosts by a power law, and one page outside. Then builds the
-graph in a process of its own, whose CPU seconds and largest memory are the figures.
+pages of the same host, pages of other hosts by a power law, and one page outside (--hub: the same for all).
+Then builds the graph in a process of its own, whose CPU seconds and largest memory are the figures.
 
-    python benchmarks/graph_build.py [--quick] [--pages N] [--memory BYTES] [--keep DIR]
+    python benchmarks/graph_build.py [--quick] [--pages N] [--links N] [--hub] [--memory BYTES] [--keep DIR]
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-LINKS = 50
 WORDS = (
     "home",
     "about",
@@ -40,7 +39,7 @@ WORDS = (
 )
 
 
-def write_log(directory: Path, pages: int) -> float:
+def write_log(directory: Path, pages: int, each: int, hub: bool) -> float:
     """Writes the log; gives the CPU seconds of the appends alone."""
     from crawlerproj.demoweb.layout import Layout
     from crawlerproj.graph.edge_log import EdgeLog
@@ -56,14 +55,15 @@ def write_log(directory: Path, pages: int) -> float:
     for mine in urls:
         size = len(mine)
         for page in mine:
-            links = [Link(url, words[n]) for n, url in enumerate(mine[:10])]
-            while len(links) < 25:
+            links = [Link(url, words[n]) for n, url in enumerate(mine[: each // 5])]
+            while len(links) < each // 2:
                 links.append(Link(mine[int(size * chance())], words[int(12 * chance())]))
-            while len(links) < LINKS - 1:
+            while len(links) < each - 1:
                 host = urls[int(hosts ** chance()) - 1]
                 text = f"{words[int(12 * chance())]} {words[int(12 * chance())]} {int(1000 * chance())}"
                 links.append(Link(host[int(len(host) ** chance()) - 1], text))
-            links.append(Link(f"http://outside{number % 997}.example/{number}.html", "", "nofollow"))
+            outside = "http://hub.example/" if hub else f"http://outside{number % 997}.example/{number}.html"
+            links.append(Link(outside, "", "nofollow"))
             start = time.process_time()
             log.append(page, links, 1_700_000_000.0 + number)
             spent += time.process_time() - start
@@ -105,7 +105,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="200,000 pages")
-    parser.add_argument("--pages", type=int, help="pages, 50 links each")
+    parser.add_argument("--pages", type=int, help="pages (1,000,000)")
+    parser.add_argument("--links", type=int, default=50, help="links of each page (50)")
+    parser.add_argument("--hub", action="store_true", help="every page links to one page outside")
     parser.add_argument("--memory", type=int, default=1 << 30, help="bytes allowed (1 GiB)")
     parser.add_argument("--keep", type=Path, help="folder to keep log and graph in")
     parser.add_argument("--build", nargs=2, type=Path, help=argparse.SUPPRESS)
@@ -119,7 +121,7 @@ def main() -> None:
         edges = folder / "edges"
         append = 0.0
         if not edges.exists():
-            append = write_log(edges, pages)
+            append = write_log(edges, pages, options.links, options.hub)
         command = [sys.executable, __file__, "--memory", str(options.memory), "--build"]
         run = subprocess.run(
             [*command, str(edges), str(folder / "graph")], stdout=subprocess.PIPE, text=True, check=True

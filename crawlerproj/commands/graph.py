@@ -82,13 +82,13 @@ class Command(ScrapyCommand):
         _print_stats(built.name, Manifest.read(built), opts.json, {})
 
     def _outlinks(self, opts: argparse.Namespace) -> None:
-        _print_names(self._server(opts).outlinks(opts.name, opts.level), opts)
+        _print_names(self._server(opts).outlinks(opts.name, opts.level, 0, opts.limit or None), opts)
 
     def _inlinks(self, opts: argparse.Namespace) -> None:
-        _print_names(self._server(opts).inlinks(opts.name, opts.level), opts)
+        _print_names(self._server(opts).inlinks(opts.name, opts.level, 0, opts.limit or None), opts)
 
     def _anchors(self, opts: argparse.Namespace) -> None:
-        for anchor in self._server(opts).anchors(opts.name)[: opts.limit or None]:
+        for anchor in self._server(opts).anchors(opts.name, 0, opts.limit or None):
             print(
                 json.dumps(anchor._asdict())
                 if opts.json
@@ -236,7 +236,7 @@ class Command(ScrapyCommand):
 
 
 def _print_names(names: list[str], opts: argparse.Namespace) -> None:
-    for name in names[: opts.limit or None]:
+    for name in names:
         print(json.dumps({"url": name}) if opts.json else name)
 
 

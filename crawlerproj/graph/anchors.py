@@ -167,18 +167,20 @@ class Anchors:
                 progress("anchors", group + 1, groups)
         return links
 
-    def of(self, target: int) -> list[tuple[str, str]]:
-        """(anchor text, rel) of each in-link, in the order of the in-links."""
+    def of(self, target: int, in_links: int, wanted: slice) -> list[tuple[str, str]]:
+        """(anchor text, rel) of the wanted ones of its in-links, in their order."""
         group, place = divmod(target, TARGETS)
-        if group >= len(self._links):
-            return []
         numbers = self._numbers_of(group)
         start = TARGETS + int(numbers[:place].sum())
         mine = numbers[start : start + int(numbers[place])]
+        if len(mine) != in_links:
+            raise DamagedGraph(f"{_group(group)} are not as many as their in-links: {REMEDY}")
         blocks: dict[int, list[bytes]] = {}
-        return [self._text(int(number), blocks) for number in mine]
+        return [self._text(int(number), blocks) for number in mine[wanted]]
 
     def _numbers_of(self, group: int) -> Numbers:
+        if group >= len(self._links):
+            raise DamagedGraph(f"{_group(group)} are missing: {REMEDY}")
         frame = self._links.frame(group)
         numbers = np.frombuffer(frame, np.uint32, len(frame) // 4)
         if len(numbers) < TARGETS or TARGETS + int(numbers[:TARGETS].sum()) != len(numbers):

@@ -14,7 +14,7 @@ from crawlerproj.graph.anchors import AnchorWriter
 from crawlerproj.graph.build_names import Gathered, Names
 from crawlerproj.graph.compact import LARGE_TRIES, write_compact
 from crawlerproj.graph.compact_decode import HINT_SHIFT, make_hints
-from crawlerproj.graph.id_table import BYTES_A_KEY, IdTable
+from crawlerproj.graph.id_table import IdTable
 from crawlerproj.graph.jit import Ints, Words, int64, kernel, uint64
 from crawlerproj.graph.pair_sort import Numbers, PairSort, SortedPairs
 
@@ -96,7 +96,7 @@ def _spans(counts: Numbers, most: int) -> Iterator[tuple[int, int]]:
 
 def _look_up(work: Path, kinds: tuple[str, ...], urls: int, memory: int, progress: Progress) -> None:
     """Writes `<kind>-ids` for each file of hashes, in as many passes as the table needs to fit."""
-    parts = max(1, -(-urls * BYTES_A_KEY * 2 // memory))
+    parts = IdTable.parts_for(urls, memory * 4 // 5)
     for part in range(parts):
         table = IdTable(urls, part, parts)
         first = 0

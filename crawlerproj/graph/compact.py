@@ -69,7 +69,7 @@ _SLICES = 16  # of a chunk, each with its share of that part
 
 
 class Blocks(NamedTuple):
-    """A block ends when it has so many rows (at most 255), or so many links."""
+    """A block ends when it has so many rows (at most 255), or so many links, or a long row."""
 
     rows: int = 34
     links: int = 2048

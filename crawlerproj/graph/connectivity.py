@@ -125,15 +125,15 @@ class ConnectivityServer:
             raise ValueError(f"level {name!r}: give one of {', '.join(LEVELS)}")
         return self._levels[name]
 
-    def outlinks(self, name: str, level: str = "url") -> list[str]:
-        """What it links to, in the order of names."""
+    def outlinks(self, name: str, level: str = "url", first: int = 0, count: int | None = None) -> list[str]:
+        """What it links to, in the order of names; of many, `count` from the one numbered `first` on."""
         graph = self.level(level)
-        return graph.titles(graph.out.row(graph.number(name)))
+        return graph.titles(graph.out.row(graph.number(name))[_part(first, count)])
 
-    def inlinks(self, name: str, level: str = "url") -> list[str]:
-        """What links to it, in the order of names."""
+    def inlinks(self, name: str, level: str = "url", first: int = 0, count: int | None = None) -> list[str]:
+        """What links to it, as `outlinks`."""
         graph = self.level(level)
-        return graph.titles(graph.back.row(graph.number(name)))
+        return graph.titles(graph.back.row(graph.number(name))[_part(first, count)])
 
     def outlinks_of(self, names: Sequence[str], level: str = "url") -> list[list[str]]:
         """The same for many at once; of one that is not in the graph, nothing."""
@@ -153,11 +153,9 @@ class ConnectivityServer:
         graph = self.level("url")
         number = graph.number(url)
         sources = graph.back.row(number)
-        texts = self.anchor_texts.of(number)
-        if len(texts) != len(sources):
-            raise GraphError(f"anchor texts and in-links of {url} differ: run `scrapy graph build`")
-        wanted = slice(first, None if count is None else first + count)
-        named = zip(graph.titles(sources[wanted]), texts[wanted], strict=True)
+        wanted = _part(first, count)
+        texts = self.anchor_texts.of(number, len(sources), wanted)
+        named = zip(graph.titles(sources[wanted]), texts, strict=True)
         return [Anchor(source, *text) for source, text in named]
 
     def degree(self, name: str, level: str = "url") -> Degree:
@@ -218,6 +216,10 @@ class ConnectivityServer:
         for index, place in enumerate(places):
             answer[place] = graph.titles(rows.row(index))
         return answer
+
+
+def _part(first: int, count: int | None) -> slice:
+    return slice(first, None if count is None else first + count)
 
 
 def rank_file(build: Path, level: str) -> Path:

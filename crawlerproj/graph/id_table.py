@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from crawlerproj.graph.jit import Bytes, Ints, Words, int64, kernel, uint64
 from crawlerproj.graph.pair_sort import Numbers
 from crawlerproj.graph.url_keys import hash_bytes
 
-BYTES_A_KEY = 24  # of the table: 12 a slot, at most half of the slots full
+_SLOT_BYTES = 12
+_SLOTS_A_KEY = 2.2  # so that few keys meet in a slot
 MISSING = 0xFFFFFFFF
 
 
@@ -19,11 +22,21 @@ class HashCollision(Exception):
 class IdTable:
     """The numbers of the keys whose hashes lie in one part of their range."""
 
+    @staticmethod
+    def parts_for(keys: int, memory: int) -> int:
+        """In how many parts of their range tables of so many keys fit into the memory."""
+        slots = 1 << max(10, (memory // _SLOT_BYTES).bit_length() - 1)
+        return max(1, math.ceil(_SLOTS_A_KEY * keys / (slots - 1)))
+
     def __init__(self, keys: int, part: int, parts: int) -> None:
-        slots = 1 << max(10, int(2 * keys / parts * 1.1).bit_length())
+        slots = 1 << max(10, int(_SLOTS_A_KEY * keys / parts).bit_length())
         self._hashes = np.zeros(slots, np.uint64)
         self._numbers = np.zeros(slots, np.uint32)
         self._low, self._high = (part << 64) // parts, ((part + 1) << 64) // parts - 1
+
+    @property
+    def bytes(self) -> int:
+        return self._hashes.nbytes + self._numbers.nbytes
 
     def add(self, hashes: Words, first: int) -> None:
         """Hashes of the keys first, first + 1..."""

@@ -206,18 +206,17 @@ class SortedPairs:
     def rows(self) -> Iterator[Rows]:
         """Every row in order, whole, those of nodes without links too."""
         node = 0
-        rest = np.zeros(0, np.uint64)
+        rest: list[Words] = []  # the last node's row may go on in what is read next
         for words in self.words():
-            words = np.concatenate([rest, words]) if len(rest) else words
-            # The last node's row may go on in what is read next.
             last = int(words[-1] >> uint64(32))
             cut = int(np.searchsorted(words, uint64(last << 32)))
-            rest = words[cut:]
             if cut:
-                yield from self._between(words[:cut], node, last)
+                rest.append(words[:cut])
+                yield from self._between(_joined(rest, np.uint64), node, last)
                 node = last
+            rest.append(words[cut:].copy())
         if node < self.nodes:
-            yield from self._between(rest, node, self.nodes)
+            yield from self._between(_joined(rest, np.uint64), node, self.nodes)
 
     def _between(self, words: Words, first: int, last: int) -> Iterator[Rows]:
         """Rows of the nodes first to last - 1, at most `_at_once` of them in a chunk."""

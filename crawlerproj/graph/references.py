@@ -2,7 +2,8 @@
 
 Every earlier row of the block may be one. A table of the block's targets says how many each has in
 common with the row at hand; the most alike few are then told under the model's costs, and the
-cheapest wins, "no prototype" among them.
+cheapest wins, "no prototype" among them. A long row ends its block and is told without one: what
+stands before it is little beside it, and the table would take more memory than the row.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from crawlerproj.graph.rows import Targets
 from crawlerproj.graph.symbols import STATE, Scratch, raw_bits, row_symbols, scratch_for, token_of
 
 MOST_ROWS = 255  # in a block: a reference is one byte
+LONG = 1 << 16  # links: from here on a row ends its block and is told without a prototype
 _RECENT = 12  # rows with the same target that are looked at, the nearest first
 _HASH = 0x9E3779B1
 
@@ -30,7 +32,8 @@ def block_starts(starts: Ints, block_rows: int, block_links: int) -> Ints:
     blocks = 0
     for node in range(nodes):
         begin = first[blocks]
-        if node + 1 - begin == block_rows or starts[node + 1] - starts[begin] >= block_links:
+        full = node + 1 - begin == block_rows or starts[node + 1] - starts[begin] >= block_links
+        if full or starts[node + 1] - starts[node] >= LONG:
             blocks += 1
             first[blocks] = node + 1
     if nodes and first[blocks] < nodes:
@@ -65,12 +68,23 @@ class Desk(NamedTuple):
 
 @kernel
 def desk_for(starts: Ints, blocks: Ints) -> Desk:
-    longest, largest = scratch_room(starts, blocks)
+    longest, _ = scratch_room(starts, blocks)
+    most = 0
+    for block in range(len(blocks) - 1):
+        most = max(most, _compared(starts, blocks, block))
     return Desk(
-        np.full(_slots(largest), -1), np.zeros(1, np.int64), np.zeros(largest + 1, np.int64),
-        np.zeros(largest + 1, np.int64), np.zeros(MOST_ROWS, np.int64), scratch_for(longest),
+        np.full(_slots(most), -1), np.zeros(1, np.int64), np.zeros(most + 1, np.int64),
+        np.zeros(most + 1, np.int64), np.zeros(MOST_ROWS, np.int64), scratch_for(longest),
         np.empty(3 * longest + 8, np.int64), np.empty(3 * longest + 8, np.int64),
     )  # fmt: skip
+
+
+@kernel
+def _compared(starts: Ints, blocks: Ints, number: int) -> int:
+    """The links of a block without those of a long row at its end."""
+    first, end = blocks[number], blocks[number + 1]
+    long = starts[end] - starts[end - 1] >= LONG
+    return int64(starts[end - 1 if long else end] - starts[first])
 
 
 @kernel
@@ -107,7 +121,7 @@ def choose(
 @kernel
 def begin_block(starts: Ints, blocks: Ints, number: int, state: Ints, desk: Desk) -> None:
     state[:] = 0
-    desk.mask[0] = _slots(starts[blocks[number + 1]] - starts[blocks[number]]) - 1
+    desk.mask[0] = _slots(_compared(starts, blocks, number)) - 1
 
 
 @kernel
@@ -118,6 +132,8 @@ def tell_best(
     """Tells a row in the cheapest way: the number of symbols, the reference, the bits. Rows come in order."""
     place = node - block
     row = targets[starts[node] : starts[node + 1]]
+    if len(row) >= LONG:
+        tries = 0
     if tries:
         _vote(starts, targets, block, node, desk)
     best = 0

@@ -1,3 +1,4 @@
+import random
 import zlib
 from contextlib import suppress
 
@@ -13,6 +14,7 @@ from crawlerproj.graph.compact import Blocks, write_compact
 from crawlerproj.graph.compact_files import CompactGraph
 from crawlerproj.graph.damage import DamagedGraph
 from crawlerproj.graph.page_checks import PAGE, checks_of
+from crawlerproj.graph.references import LONG
 from crawlerproj.graph.rows import Rows
 
 
@@ -83,6 +85,21 @@ def test_many_long_rows_at_once(tmp_path):
     rows = Rows.of([range(100)] * 100)
     answer = written(rows, tmp_path / "g").rows(np.arange(100).repeat(3))
     assert answer.targets.tolist() == list(range(100)) * 300
+
+
+@pytest.mark.parametrize("blocks", [Blocks(), Blocks(255, 1 << 20)])
+def test_hubs_between_other_rows(tmp_path, blocks):
+    # A row of LONG links is told without a prototype, also if one like it stands before it.
+    rng = random.Random(3)
+    nodes = 3 * LONG
+    hub = sorted(rng.sample(range(nodes), LONG + 5))
+    small = [sorted(rng.sample(range(nodes), 40)) for _ in range(60)]
+    lists = [*small[:20], hub, *small[20:40], hub[:LONG], hub[: LONG - 1], hub[: LONG - 1], hub, *small[40:]]
+    rows = Rows.of(lists + [[] for _ in range(nodes - len(lists))])
+    graph = written(rows, tmp_path / "g", blocks=blocks)
+    assert same(graph.all_rows(), rows)
+    for node in (20, 41, 42, 43, 44, 45):
+        assert graph.row(node).tolist() == lists[node]
 
 
 def test_a_node_that_is_not_there(tmp_path):

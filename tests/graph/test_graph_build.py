@@ -5,11 +5,14 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from crawlerproj.graph import key_runs, log_parse
 from crawlerproj.graph.build import build
 from crawlerproj.graph.connectivity import ConnectivityServer, UnknownNode
 from crawlerproj.graph.edge_log import EdgeLog
+from crawlerproj.graph.id_table import IdTable
 from crawlerproj.graph.manifest import GraphError, Manifest, current_build
 from crawlerproj.items import Link
 from crawlerproj.urls.hosts import registered_domain
@@ -106,6 +109,13 @@ def test_little_memory_gives_the_same_graph(tmp_path, monkeypatch):
     write(tmp_path / "edges", records)
     build(tmp_path / "edges", tmp_path / "graph", now=0.0, memory=30_000)
     check(ConnectivityServer.open(tmp_path / "graph"), truth)
+
+
+@given(st.integers(0, 1 << 22), st.integers(12 << 10, 1 << 24))
+def test_a_part_of_the_table_of_urls_fits_into_memory(keys, memory):
+    parts = IdTable.parts_for(keys, memory)
+    assert IdTable(keys, 0, parts).bytes <= memory
+    assert parts == 1 or IdTable(keys, 0, parts // 2).bytes > memory // 2  # and no more parts than it takes
 
 
 def test_hosts_and_domains(tmp_path):
