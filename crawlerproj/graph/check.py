@@ -114,21 +114,21 @@ def _check_names(level: Level, progress: Callable[[str, int, int], None]) -> int
 
 def _sum_of_links(graph: CompactGraph, turned: bool, progress: Callable[[str, int, int], None]) -> int:
     """The same number for the same links, in whatever order they come."""
-    total, links, step = np.uint64(0), 0, f"links of {graph.path.name}"
+    total, links, step = 0, 0, f"links of {graph.path.name}"
     for first, rows in graph.scan(_AT_ONCE):
         links += rows.arcs
         total += _mixed(first, rows, turned)
         progress(step, first + rows.nodes, graph.nodes)
     if links != graph.arcs:
         raise DamagedGraph(f"{graph.path} has {links:,} links and says {graph.arcs:,}: {REMEDY}")
-    return int(total)
+    return total % (1 << 64)
 
 
-def _mixed(first: int, rows: Rows, turned: bool) -> np.uint64:
+def _mixed(first: int, rows: Rows, turned: bool) -> int:
     counts: Ints = np.diff(rows.starts)
     near = np.repeat(np.arange(first, first + rows.nodes, dtype=np.uint64), counts)
     far = rows.targets.astype(np.uint64)
     source, target = (far, near) if turned else (near, far)
     words = (source << np.uint64(32) | target) * _MIX
     words ^= words >> np.uint64(29)
-    return np.uint64((words * _MIX).sum(dtype=np.uint64))
+    return int((words * _MIX).sum(dtype=np.uint64))

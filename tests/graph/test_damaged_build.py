@@ -1,6 +1,7 @@
 """Whatever happens to the files of a build or to a log: an error that names the remedy, or an answer."""
 
 import random
+import sys
 
 import pytest
 
@@ -164,6 +165,14 @@ def test_a_check_tells_every_harmed_file_and_goes_on(builds):
         (build_dir / name).write_bytes(flipped((build_dir / name).read_bytes()))
     problems = check(build_dir, lambda *step: None).problems
     assert all(any(str(build_dir / name) in told for told in problems) for name in harmed_files)
+
+
+def test_a_check_of_more_links_than_are_read_at_once(builds, monkeypatch):
+    build_dir, _ = builds
+    at_once = check(build_dir, lambda *step: None)
+    monkeypatch.setattr(sys.modules[check.__module__], "_AT_ONCE", 50)
+    assert check(build_dir, lambda *step: None) == at_once
+    assert at_once.sound
 
 
 def test_a_check_finds_sound_files_that_contradict_each_other(builds, tmp_path):
