@@ -40,7 +40,7 @@ Hashes: TypeAlias = NDArray[np.uint64]
 Codes: TypeAlias = NDArray[np.uint8] | NDArray[np.uint16]
 
 _SPACE = 32
-_CHUNK = 1 << 16  # code units hashed at a time: the table of powers is this long
+_CHUNK = 1 << 16  # code units, or shingles, hashed at a time: the table of powers is this long
 _NONE = np.uint32(0xFFFFFFFF)
 _BASE = 0x9E3779B97F4A7C15
 _SMALL_BASE = 0x9E3779B5  # 5 modulo 8: powers less one have few factors of two, so short words differ
@@ -77,17 +77,17 @@ class Fingerprinter:
         """Without a signature (`signed` off) it costs half."""
         codes = normal_codes(text)
         hashes = word_hashes(codes)
-        signature = self.signature(shingles(hashes)) if signed and len(hashes) >= MIN_WORDS else b""
+        signature = self._signature(hashes) if signed and len(hashes) >= MIN_WORDS else b""
         return Fingerprint(xxh3_128_digest(codes.tobytes()), len(hashes), signature)
 
-    def signature(self, shingle_hashes: Hashes) -> bytes:
-        """The least of each bin of a set of shingles (at least one)."""
-        if not len(shingle_hashes):
-            raise ValueError("a text without words has no signature")
-        high = shingle_hashes >> _SHIFT_32
-        bins = (high * np.uint64(self.values) >> _SHIFT_32).view(np.int64)
+    def _signature(self, hashes: Hashes) -> bytes:
+        """The least of each bin, over some of the shingles at a time: a text may be as long as a page."""
         minima = np.full(self.values, _NONE, np.uint32)
-        np.minimum.at(minima, bins, high.astype(np.uint32))
+        for start in range(0, len(hashes) - SHINGLE_WORDS + 1, _CHUNK):
+            high = shingles(hashes[start : start + _CHUNK + SHINGLE_WORDS - 1])
+            high >>= _SHIFT_32
+            bins = (high * np.uint64(self.values) >> _SHIFT_32).view(np.int64)
+            np.minimum.at(minima, bins, high.astype(np.uint32))
         positions = (minima & np.uint32(0xFFFF)) % np.uint32(self.empty)
         positions[minima == _NONE] = self.empty
         return self._packed(positions)

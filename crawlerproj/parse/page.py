@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from crawlerproj.items import Link
-from crawlerproj.parse.bombs import harmless_length
+from crawlerproj.parse.bombs import before_many_tags, harmless_length
 from crawlerproj.parse.directives import Directives
 from crawlerproj.parse.encoding import detected_encoding, find_encoding, to_utf8
 from crawlerproj.parse.links import MAX_LINKS, Attributes, LinkCollector, Spell, collapse
@@ -164,6 +164,9 @@ def parse_html(
                     parsed.encoding = guess
         # The parser reads UTF-8 alone, and replaces what is not.
         body = to_utf8(body, parsed.encoding)
+        end = before_many_tags(body)
+        if end < len(body):
+            body, parsed.malformed = body[:end], "truncated"
         end = harmless_length(body)
         if end < len(body):
             body, parsed.malformed = body[:end], "nesting"

@@ -68,6 +68,19 @@ def test_a_word_has_one_hash_wherever_it_stands():
     assert len(np.unique(hashes)) == len(WORDS) + 2
 
 
+def test_a_text_of_many_chunks_has_the_least_of_all_its_shingles():
+    prints = Fingerprinter(bits=16)
+    rng = random.Random(5)
+    text = " ".join(rng.choice(WORDS) + str(rng.randrange(90)) for _ in range(150_000))
+    high = shingles(word_hashes(normal_codes(text))) >> np.uint64(32)
+    least = [0xFFFFFFFF] * prints.values
+    for value in map(int, high):
+        place = value * prints.values >> 32
+        least[place] = min(least[place], value)
+    codes = [(value & 0xFFFF) % prints.empty for value in least]
+    assert prints.of(text).signature == np.array(codes, "<u2").tobytes()
+
+
 def test_a_word_longer_than_a_chunk_does_no_harm(prints):
     made = prints.of("x" * 200_000 + " and " + "y" * 70_000 + " words" * MIN_WORDS)
     assert made.words > MIN_WORDS

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawlerproj.items import Link
+from crawlerproj.parse import bombs
 from crawlerproj.parse.page import parse_html
 
 
@@ -112,6 +113,23 @@ def test_link_within_ten_thousand_divs_is_found():
 def test_nesting_bombs_are_cut_and_named(bomb):
     parsed = parse("<a href=/before>x</a>" + bomb)
     assert (urls(parsed), parsed.malformed) == (["http://a.example/before"], "nesting")
+
+
+def test_a_page_of_too_many_tags_is_read_from_its_beginning():
+    many = "<p>y" * bombs.MAX_TAGS
+    parsed = parse("<a href=/before>x</a>" + many + "<a href=/after>x</a>")
+    assert (urls(parsed), parsed.malformed) == (["http://a.example/before"], "truncated")
+    assert parsed.text.count("y") == bombs.MAX_TAGS - 2
+    assert parse(many).malformed == ""
+
+
+@given(st.binary(max_size=200).map(lambda data: data.replace(b"a", b"<")), st.integers(0, 9))
+def test_the_beginning_with_so_many_tags(body, most):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bombs, "MAX_TAGS", most)
+        end = bombs.before_many_tags(body)
+    assert body[:end].count(b"<") <= most
+    assert end == len(body) or body[: end + 1].count(b"<") == most + 1
 
 
 def test_nul_bytes_and_huge_attributes_are_safe():
