@@ -6,7 +6,6 @@ for and opened by the scheduler; pipelines and spiders use it after that.
 
 from __future__ import annotations
 
-import errno
 import logging
 import random
 import time
@@ -20,6 +19,7 @@ from scrapy.crawler import Crawler
 from scrapy.settings import BaseSettings
 
 from crawlerproj import __version__, parts
+from crawlerproj.committed_files import is_disk_full
 from crawlerproj.documents.page_fields import header_lines, page_metadata
 from crawlerproj.fetch.dns import Resolver
 from crawlerproj.fetch.open_connections import OpenConnections
@@ -44,7 +44,6 @@ logger = logging.getLogger(__name__)
 
 _MARK_SECONDS = 5.0
 _ERRORS_KEPT = 100
-_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 Count = Callable[..., None]
 """Adds to a statistic: count(path) or count(path, by)."""
 _crawls: WeakKeyDictionary[Crawler, Crawl] = WeakKeyDictionary()
@@ -383,8 +382,7 @@ class Crawl:
             self.on_landed()
 
     def _commit_failed(self, error: Exception) -> None:
-        full = (isinstance(error, OSError) and error.errno in _DISK_FULL) or "No space left" in str(error)
-        if full:
+        if is_disk_full(error):
             self.fail("disk_full", f"the disk of {self.directory} is full ({error}): make room and start the "
                       "same command again; it goes on from the last commit, nothing is lost")
         else:

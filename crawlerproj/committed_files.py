@@ -10,6 +10,7 @@ waits for the disk only when too many bytes are waiting, so memory stays bounded
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -178,3 +179,10 @@ def sync_directory(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Did a write fail for want of room? Libraries that are not Python's only say so."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return True
+    return "No space left" in str(error)

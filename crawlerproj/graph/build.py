@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from crawlerproj.committed_files import sync_directory
+from crawlerproj.committed_files import is_disk_full, sync_directory
 from crawlerproj.graph.build_links import number_links, write_levels
 from crawlerproj.graph.build_names import gather, write_names
 from crawlerproj.graph.edge_log_files import every_log
@@ -58,19 +58,20 @@ def build(
             if not (path / "manifest.json").exists():
                 shutil.rmtree(builds[number])
         work = fresh / "work"
-        for seed in range(8):
-            shutil.rmtree(fresh, ignore_errors=True)
-            work.mkdir(parents=True)
-            try:
-                manifest = _make(logs, fresh, work, room, anchors, seed, progress)
-                break
-            except HashCollision:
-                continue
-        else:
-            raise GraphError("eight ways of hashing all gave two URLs one hash: please report this")
-        shutil.rmtree(work)
-        manifest.built_at = now
-        _switch(graph, fresh, manifest)
+        with _whole_or_gone(fresh):
+            for seed in range(8):
+                shutil.rmtree(fresh, ignore_errors=True)
+                work.mkdir(parents=True)
+                try:
+                    manifest = _make(logs, fresh, work, room, anchors, seed, progress)
+                    break
+                except HashCollision:
+                    continue
+            else:
+                raise GraphError("eight ways of hashing all gave two URLs one hash: please report this")
+            shutil.rmtree(work)
+            manifest.built_at = now
+            _switch(graph, fresh, manifest)
     return fresh
 
 
@@ -111,6 +112,23 @@ def _switch(graph: Path, fresh: Path, manifest: Manifest) -> None:
 def _builds(graph: Path) -> dict[int, Path]:
     matches = ((_BUILD.fullmatch(path.name), path) for path in graph.iterdir())
     return {int(match[1]): path for match, path in matches if match}
+
+
+@contextmanager
+def _whole_or_gone(fresh: Path) -> Iterator[None]:
+    """A build that ends in an error, or is interrupted, takes no room: its disk may be full."""
+    try:
+        yield
+    except BaseException as error:
+        link = fresh.parent / "current"
+        if not (link.is_symlink() and os.readlink(link) == fresh.name):
+            shutil.rmtree(fresh, ignore_errors=True)
+        if is_disk_full(error):
+            raise GraphError(
+                f"the disk of {fresh.parent} is full ({error}): a build takes about 40 bytes a link while "
+                "it is made; make room and run `scrapy graph build` again"
+            ) from error
+        raise
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 import json
 import os
 import random
+import resource
 import subprocess
 import sys
 
@@ -199,6 +200,40 @@ def test_a_killed_build_leaves_the_old_one_and_its_rest_is_cleared(tmp_path):
     assert (graph / "build-000002").exists()
     built = build(edges, graph, now=3.0)
     assert sorted(path.name for path in graph.glob("build-*")) == ["build-000001", built.name]
+
+
+def test_a_build_that_finds_the_disk_full_says_so_and_takes_no_room(tmp_path):
+    edges, graph = tmp_path / "edges", tmp_path / "graph"
+    names = [f"http://h{n % 40}.example/{n}" for n in range(400)]
+    write(edges, [(name, [Link(target, target) for target in names[n : n + 9]], 1.0)
+                  for n, name in enumerate(names)])
+    build(edges, graph, now=1.0)
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    refused = 0
+    for most in (1 << power for power in range(8, 30)):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))  # fails as a full disk does
+        try:
+            build(edges, graph, now=2.0)
+            break
+        except GraphError as error:
+            assert f"the disk of {graph} is full" in str(error)
+            refused += 1
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        assert [path.name for path in graph.glob("build-*")] == ["build-000001"]
+    assert refused > 4 and current_build(graph).name == "build-000002"
+
+
+def test_an_interrupted_build_takes_no_room(tmp_path):
+    edges, graph = tmp_path / "edges", tmp_path / "graph"
+    write(edges, [("http://a.example/", [Link("http://b.example/")], 1.0)])
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build(edges, graph, now=1.0, progress=interrupted)
+    assert [path.name for path in graph.iterdir()] == [".lock"]
 
 
 def test_two_builds_at_once_are_refused(tmp_path):
