@@ -4,6 +4,7 @@ import argparse
 
 from scrapy.commands import ScrapyCommand
 
+from crawlerproj.commands.outcome import outcome
 from crawlerproj.demoweb.options import add_options, run
 
 
@@ -25,4 +26,5 @@ class Command(ScrapyCommand):
         add_options(parser)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        self.exitcode = run(opts)
+        with outcome(self, "demoweb"):
+            self.exitcode = run(opts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +18,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from crawlerproj.commands.outcome import outcome
 from crawlerproj.commands.stored_pages import StoredPages
 from crawlerproj.documents import cdx
 from crawlerproj.documents.cdx import Entry
@@ -97,15 +97,8 @@ class Command(ScrapyCommand):
             raise UsageError(f"`scrapy docs {action}` takes {wanted or 'no argument'}")
         if action == "export" and not opts.to:
             raise UsageError(f"say the format: --to {', --to '.join(_EXPORTS)}")
-        try:
+        with outcome(self, f"scrapy docs {action}", NotHere, BadRecord, OSError, ValueError):
             getattr(self, f"_{action}")(self._directory(opts.dir), opts, *rest)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # Whoever read has had enough; the interpreter must not complain while it closes.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        except (NotHere, BadRecord, OSError, ValueError) as error:
-            print(f"scrapy docs {action}: {error}", file=sys.stderr)
-            self.exitcode = 1
 
     # --- one method for each action ---
 

@@ -16,6 +16,7 @@ from rich.table import Table
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from crawlerproj.commands.outcome import outcome
 from crawlerproj.fleet_workers import Workers, crawl_command
 from crawlerproj.opening import shared_state
 from crawlerproj.storage.interface import StorageError
@@ -72,7 +73,7 @@ class Command(ScrapyCommand):
             raise UsageError(f"`scrapy fleet {action}` takes no argument")
         if action == "run" and opts.workers < 1:
             raise UsageError("--workers must be 1 or more")
-        try:
+        with outcome(self, f"scrapy fleet {action}", StorageError, OSError, ValueError):
             if action == "run":
                 self._run(rest[0], opts)
                 return
@@ -82,9 +83,6 @@ class Command(ScrapyCommand):
             finally:
                 view.close()
             print(json.dumps(answer) if opts.json else _text(answer))
-        except (StorageError, OSError, ValueError) as error:
-            print(f"scrapy fleet {action}: {error}", file=sys.stderr)
-            self.exitcode = 1
 
     # --- asking -----------------------------------------------------------------------------
 

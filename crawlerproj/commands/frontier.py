@@ -16,6 +16,7 @@ from typing import Any
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from crawlerproj.commands.outcome import outcome
 from crawlerproj.control.client import NotAnswered, ask
 
 _ACTIONS = {
@@ -65,19 +66,15 @@ class Command(ScrapyCommand):
         arguments: dict[str, Any] = {_ARGUMENT[action]: rest[0]} if wanted else {}
         if action == "hosts":
             arguments = {"limit": opts.limit, "parked": opts.parked}
-        try:
+        with outcome(self, f"scrapy frontier {action}", NotAnswered, OSError):
             assert self.settings is not None
             with _readable(arguments.get("source")) as source:
                 if source is not None:
                     arguments["source"] = source
                 answer = ask(self.settings, self._directory(opts.dir), action, arguments)
-        except (NotAnswered, OSError) as error:
-            print(f"scrapy frontier {action}: {error}", file=sys.stderr)
-            self.exitcode = 1
-            return
-        if action == "check" and not answer["sound"]:
-            self.exitcode = 1
-        print(json.dumps(answer) if opts.json else _text(action, answer))
+            if action == "check" and not answer["sound"]:
+                self.exitcode = 1
+            print(json.dumps(answer) if opts.json else _text(action, answer))
 
     def _directory(self, given: str | None) -> Path:
         assert self.settings is not None

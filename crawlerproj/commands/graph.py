@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from crawlerproj.commands.outcome import outcome
 from crawlerproj.graph.arguments import ACTIONS, WALK, add_arguments
 
 if TYPE_CHECKING:
@@ -55,15 +55,9 @@ class Command(ScrapyCommand):
         from crawlerproj.graph.manifest import GraphError
         from crawlerproj.graph.walks import WalkTooLarge
 
-        try:
+        expected = (GraphError, UnknownNode, DamagedGraph, WalkTooLarge, OSError, ValueError)
+        with outcome(self, f"scrapy graph {opts.action}", *expected):
             self.exitcode = getattr(self, f"_{opts.action}")(opts) or 0
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # Whoever read has had enough; the interpreter must not complain while it closes.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        except (GraphError, UnknownNode, DamagedGraph, WalkTooLarge, OSError, ValueError) as error:
-            print(f"scrapy graph {opts.action}: {error}", file=sys.stderr)
-            self.exitcode = 1
 
     # --- one method for each action; what they give is the exit code, None is 0 ---
 

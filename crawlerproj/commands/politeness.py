@@ -2,13 +2,13 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from protego import Protego
 from scrapy.commands import ScrapyCommand
 
+from crawlerproj.commands.outcome import outcome
 from crawlerproj.judge.rules import ROBOTS_EXPIRY_SECONDS, TOLERANCE_SECONDS, judge
 from crawlerproj.judge.server_logs import read_server_log
 from crawlerproj.judge.visits import Record, UnreadableLog, Visit, read_json_lines
@@ -57,30 +57,30 @@ class Command(ScrapyCommand):
         parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if len(args) != 1:
-            return self._fail("give one log file, as in: scrapy politeness access.log")
-        try:
-            with Path(args[0]).open(encoding="utf-8", errors="replace") as lines:
-                record = _read(lines.readlines(), opts)
-        except UnreadableLog as error:
-            return self._fail(str(error))
-        except OSError as error:
-            return self._fail(f"cannot read {error.filename}: {error.strerror}; give a file that can be read")
-        verdict = judge(
-            record,
-            opts.factor,
-            opts.minimum,
-            opts.maximum,
-            robots_expiry=opts.robots_expiry,
-            tolerance=opts.tolerance,
-            group_of=_GROUPS[opts.group],
-        )
-        print(json.dumps(verdict.as_json()) if opts.json else verdict.as_text())
-        self.exitcode = 1 if verdict.violations else 0
+        with outcome(self, "politeness", UnreadableLog):
+            if len(args) != 1:
+                raise UnreadableLog("give one log file, as in: scrapy politeness access.log")
+            record = _record(Path(args[0]), opts)
+            verdict = judge(
+                record,
+                opts.factor,
+                opts.minimum,
+                opts.maximum,
+                robots_expiry=opts.robots_expiry,
+                tolerance=opts.tolerance,
+                group_of=_GROUPS[opts.group],
+            )
+            self.exitcode = 1 if verdict.violations else 0
+            print(json.dumps(verdict.as_json()) if opts.json else verdict.as_text())
 
-    def _fail(self, reason: str) -> None:
-        print(f"politeness: {reason}", file=sys.stderr)
-        self.exitcode = 1
+
+def _record(path: Path, opts: argparse.Namespace) -> Record:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            return _read(lines.readlines(), opts)
+    except OSError as error:
+        what = f"cannot read {error.filename}: {error.strerror}; give a file that can be read"
+        raise UnreadableLog(what) from error
 
 
 def _read(lines: list[str], opts: argparse.Namespace) -> Record:

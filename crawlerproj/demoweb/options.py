@@ -88,6 +88,8 @@ def run(options: argparse.Namespace) -> int:
     except (ValueError, CannotServe) as error:
         print(f"demoweb: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        raise  # whoever reads the output has left
     except OSError as error:
         print(f"demoweb: {error}; give a file that can be opened (--log, --coverage)", file=sys.stderr)
         return 1
