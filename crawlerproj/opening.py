@@ -83,7 +83,7 @@ class State:
         place = self.directory / "edges"
         committed = self._committed("edges")
         if self.shared is not None:
-            committed = {name: whole_frames_length(place / name)
+            committed = {name: whole_frames_length(place / name, committed.get(name, 0))
                          for name in log_files(place, self.worker).values()}
         recover_edges(place, committed, worker=self.worker)
         return EdgeLog(place, worker=self.worker)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import zstandard
@@ -13,7 +14,7 @@ from crawlerproj.committed_files import Recovered, cut_to_committed
 from crawlerproj.graph.damage import DamagedGraph
 
 _NAME = re.compile(r"edges-(.+)-(\d{5,})\.zst")
-_READ = 1 << 20
+_READ = 1 << 16  # bytes: what is left of it after a frame is copied, and a frame may be a single page
 
 
 def recover(directory: Path, committed: Mapping[str, int], worker: str = "0") -> Recovered:
@@ -42,42 +43,37 @@ def every_log(directory: Path) -> list[Path]:
 
 def read_texts(path: Path) -> Iterator[bytes]:
     """The text of each whole frame. One that is cut off at the end was never committed: it is left out."""
+    try:
+        for text, _ in _frames(path, 0):
+            yield text
+    except zstandard.ZstdError as error:
+        raise DamagedGraph(
+            f"{path} is damaged ({error}): move it away, and the graph is built without it"
+        ) from error
+
+
+def whole_frames_length(path: Path, committed: int = 0) -> int:
+    """Where the last whole frame of a file ends; a committed length is the end of one."""
+    end = committed if committed <= path.stat().st_size else 0
+    with suppress(zstandard.ZstdError):
+        for _, end in _frames(path, end):
+            pass
+    return end
+
+
+def _frames(path: Path, start: int) -> Iterator[tuple[bytes, int]]:
+    """The text of each whole frame from a place on, and where it ends."""
     zstd = zstandard.ZstdDecompressor()
+    frame, parts = zstd.decompressobj(), []
     with path.open("rb") as file:
-        data = b""
-        while True:
-            more = file.read(_READ)
-            data += more
+        file.seek(start)
+        while data := file.read(_READ):
             while data:
-                frame = zstd.decompressobj(write_size=2 * _READ)
-                try:
-                    text = frame.decompress(data)
-                except zstandard.ZstdError as error:
-                    raise DamagedGraph(
-                        f"{path} is damaged ({error}): move it away, and the graph is built without it"
-                    ) from error
-                if not frame.eof:
-                    break
-                yield text
+                parts.append(frame.decompress(data))
                 data = frame.unused_data
-            if not more:
-                return
-
-
-def whole_frames_length(path: Path) -> int:
-    """Where the last complete frame of a file ends."""
-    data = path.read_bytes()
-    whole = 0
-    while whole < len(data):
-        frame = zstandard.ZstdDecompressor().decompressobj()
-        try:
-            frame.decompress(data[whole:])
-        except zstandard.ZstdError:
-            break
-        if not frame.eof:
-            break
-        whole = len(data) - len(frame.unused_data)
-    return whole
+                if frame.eof:
+                    yield b"".join(parts), file.tell() - len(data)
+                    frame, parts = zstd.decompressobj(), []
 
 
 def _all_files(directory: Path) -> list[tuple[str, int, str]]:

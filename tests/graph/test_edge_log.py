@@ -2,14 +2,16 @@ import os
 import subprocess
 import sys
 import threading
+import tracemalloc
 
 import pytest
 import zstandard
 
 from crawlerproj.graph import edge_log as edge_log_module
+from crawlerproj.graph import edge_log_files
 from crawlerproj.graph.damage import DamagedGraph
 from crawlerproj.graph.edge_log import EdgeLog, recover
-from crawlerproj.graph.edge_log_files import every_log, read_texts
+from crawlerproj.graph.edge_log_files import every_log, read_texts, whole_frames_length
 from crawlerproj.graph.pipeline import LinkGraphPipeline
 from crawlerproj.items import Link, Page
 
@@ -116,6 +118,42 @@ def test_a_file_that_lost_its_end_is_cut_after_its_last_whole_frame(tmp_path):
     assert recover(tmp_path, committed).short == {FIRST: committed[FIRST] - first}
     assert (tmp_path / FIRST).stat().st_size == first
     assert recover(tmp_path, {"edges-0-00007.zst": 5}).short == {"edges-0-00007.zst": 5}
+
+
+def test_frames_that_lie_across_reads(tmp_path, monkeypatch):
+    log, ends = EdgeLog(tmp_path), []
+    for number in range(30):
+        log.append(f"http://a.example/{number}", [Link("http://b.example/", "x" * number)], 1.0)
+        ends.append(log.lengths()[FIRST])
+    log.close()
+    at_once = text_of(tmp_path)
+    for most in (1, 7, 64, ends[3], ends[3] + 1):
+        monkeypatch.setattr(edge_log_files, "_READ", most)
+        assert text_of(tmp_path) == at_once
+        assert whole_frames_length(tmp_path / FIRST) == ends[-1]
+    os.truncate(tmp_path / FIRST, ends[-1] - 1)
+    assert whole_frames_length(tmp_path / FIRST) == whole_frames_length(tmp_path / FIRST, ends[5]) == ends[-2]
+
+
+def test_the_end_of_a_long_log_is_found_from_what_was_committed_in_little_memory(tmp_path):
+    log = EdgeLog(tmp_path)
+    for number in range(2_000):
+        log.append(f"http://a.example/{os.urandom(900).hex()}", [], 1.0)
+        log.lengths()
+        if number == 1_000:
+            log.flush_and_sync()
+            committed = (tmp_path / FIRST).stat().st_size
+    log.close()
+    path = tmp_path / FIRST
+    size = path.stat().st_size
+    tracemalloc.start()
+    assert whole_frames_length(path) == size
+    assert tracemalloc.get_traced_memory()[1] < size / 4
+    tracemalloc.stop()
+    with path.open("r+b") as file:
+        file.write(bytes(100))
+    assert (whole_frames_length(path), whole_frames_length(path, committed)) == (0, size)
+    assert whole_frames_length(path, size + 1) == 0  # the disk lost what was committed: it is looked through
 
 
 def test_large_logs_go_on_in_a_new_file(tmp_path):
