@@ -54,11 +54,11 @@ def read_texts(path: Path) -> Iterator[bytes]:
 
 def whole_frames_length(path: Path, committed: int = 0) -> int:
     """Where the last whole frame of a file ends; a committed length is the end of one."""
-    end = committed if committed <= path.stat().st_size else 0
+    whole = committed if committed <= path.stat().st_size else 0
     with suppress(zstandard.ZstdError):
-        for _, end in _frames(path, end):
-            pass
-    return end
+        for _, end in _frames(path, whole):
+            whole = end
+    return whole
 
 
 def _frames(path: Path, start: int) -> Iterator[tuple[bytes, int]]:

@@ -29,8 +29,15 @@ class LinkGraphPipeline:
         return cls(lambda: crawl.edge_log)  # opened after the pipelines are made
 
     def process_item(self, item: object) -> object:
-        if isinstance(item, Page) and item.status < 500 and item.status not in _SAYS_NOTHING:
+        if isinstance(item, Page) and _says_something(item):
             edge_log = self._edge_log()
             if edge_log is not None:
                 edge_log.append(item.url, item.links, item.fetched_at)
         return item
+
+
+def _says_something(page: Page) -> bool:
+    if page.status >= 500 or page.status in _SAYS_NOTHING:
+        return False
+    # A body that was cut off is asked for again, and its links are not read until it comes no better.
+    return bool(page.links) or page.truncated != "disconnect"

@@ -13,10 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from warcio.archiveiterator import ArchiveIterator
 
 from crawlerproj.demoweb.coverage import coverage
 from crawlerproj.demoweb.process import DemoWebProcess, start_demoweb
+from crawlerproj.documents.rows import Captured, archived_files, captures
+from crawlerproj.documents.soft_404 import is_probe
+from crawlerproj.parse.page import parse_html
+from crawlerproj.urls.canonical import Speller
 
 ROOT = Path(__file__).parents[2]
 PROOF = bool(os.environ.get("PROOF"))
@@ -95,6 +100,45 @@ class CrawlOf:
         """MUST is stored, NEVER was not asked for, each MAY family is within its cap."""
         found = coverage(self.web.truth(), self.fetched(), self.stored())
         assert found.holds, found.as_text()
+
+    def logged(self) -> dict[str, list[str]]:
+        """What the edge logs say that each page links to: its latest record, read by another's reader."""
+        said: dict[str, tuple[float, list[str]]] = {}
+        for path in sorted((self.directory / "edges").glob("*.zst")):
+            with path.open("rb") as stream:
+                reader = zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
+                text = reader.read().decode()
+            for page in text.split("\x01")[1:]:
+                head, *links = page.splitlines()
+                source, at = head.split("\t")
+                if float(at) >= said.get(source, (0.0, []))[0]:
+                    said[source] = float(at), [link.split("\t")[0] for link in links]
+        return {source: links for source, (_, links) in said.items()}
+
+    def assert_linked(self) -> None:
+        """The edge logs say of each page what is in the archive, and nothing of any other."""
+        captured: dict[str, Captured] = {}
+        problems: list[str] = []
+        for path in archived_files(self.directory / "warc"):
+            for capture in captures(path, problems):
+                record, status = capture.record, capture.http.status
+                heard = status < 500 and status != 429 and record.fields.get("warc-truncated") != "disconnect"
+                before = captured.get(record.url)
+                if heard and not record.url.endswith("robots.txt") and not is_probe(record.url) and (
+                    before is None or record.at >= before.record.at
+                ):
+                    captured[record.url] = capture
+        logged = self.logged()
+        assert not problems and captured
+        assert sorted(set(captured) - set(logged)) == []
+        spell = Speller().spell
+        for url, capture in captured.items():
+            kind = capture.http.header("content-type")
+            if capture.http.status == 200 and kind.startswith("text/html"):
+                page = parse_html(url, capture.http.body, kind, spell)
+                assert logged[url] == [link.url for link in page.links], url
+        stored = self.stored()
+        assert [url for url in logged if url not in stored] == []
 
     def assert_polite(self) -> None:
         """The judge finds no violation in the server's own log."""

@@ -1,4 +1,4 @@
-"""kill -9 at random moments and inside commits: nothing is lost, no gap is broken, the archive is whole."""
+"""kill -9 at random moments and inside commits: no URL, no document, no link is lost, no gap is broken."""
 
 from __future__ import annotations
 
@@ -62,6 +62,7 @@ def test_killed_again_and_again_it_loses_nothing(crawl_of):
     bound = killed * (PLACES + 2 * (GROUP + PLACES))
     print(f"{killed} kills, {repeats} repeated fetches of {fetched.total()}, at most {bound} allowed")
     assert repeats <= bound
+    crawl.assert_linked()
     # The archive holds committed pages alone: each page once.
     assert max(n for url, n in crawl.stored().items() if not url.endswith("/robots.txt")) == 1
 

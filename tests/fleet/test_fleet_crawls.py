@@ -23,6 +23,7 @@ def test_workers_share_a_crawl_and_fetch_each_page_once(fleet_of):
     fleet.run(WORKERS)
 
     fleet.assert_covered()
+    fleet.crawl.assert_linked()
     assert fleet.violations() == []
     assert fleet.frontier("check")["sound"]
     assert max(fleet.crawl.fetched().values()) == 1
@@ -91,6 +92,7 @@ def test_killed_stalled_and_with_redis_restarted_it_loses_nothing(fleet_of):
 
     assert killed >= KILLS // 2, "most of the kills came too late to matter"
     fleet.assert_covered()
+    fleet.crawl.assert_linked()
     violations, closed = fleet.violations(), fleet.closed_at()
     others = [each for each in violations if not _of_the_stalled(each, closed, stopped, resumed)]
     print(f"counted apart, on the wire or open while its worker was stopped: {len(violations) - len(others)}")

@@ -235,3 +235,18 @@ def test_the_pipeline_appends_what_a_page_says(log, tmp_path, status, kept):
     log.lengths()
     log.flush_and_sync()
     assert text_of(tmp_path).count("\x01") == kept
+
+
+@pytest.mark.parametrize(("links", "kept"), [([], 1), ([Link("http://b.example/")], 2)])
+def test_an_answer_that_was_cut_off_leaves_what_the_page_said_before_until_it_is_read(
+    log, tmp_path, links, kept
+):
+    whole = Page("http://a.example/", 200, [], b"", 1.0, 0.1, links=[Link("http://b.example/")])
+    cut = Page("http://a.example/", 200, [], b"", 2.0, 0.1, truncated="disconnect", links=links)
+    too_long = Page("http://c.example/", 200, [], b"", 2.0, 0.1, truncated="length")
+    for page in (whole, cut, too_long):
+        LinkGraphPipeline(lambda: log).process_item(page)
+    log.lengths()
+    log.flush_and_sync()
+    assert text_of(tmp_path).count("\x01http://a.example/") == kept
+    assert text_of(tmp_path).count("\x01http://c.example/") == 1
