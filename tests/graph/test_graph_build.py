@@ -183,23 +183,57 @@ def test_readers_see_the_old_build_or_the_new_one(tmp_path):
     assert current_build(graph) == third
 
 
-def test_a_killed_build_leaves_the_old_one_and_its_rest_is_cleared(tmp_path):
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from crawlerproj.graph.build import build
+from crawlerproj.graph.connectivity import ConnectivityServer
+
+edges, graph = map(Path, sys.argv[1:])
+steps = []  # what the child did before it died
+
+def dying(function, at):
+    def call(*arguments, **options):
+        steps.append(str(arguments[0]))
+        if len(steps) == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return function(*arguments, **options)
+    return call
+
+def killed_at(at):
+    child = os.fork()
+    if child == 0:
+        os.fsync, os.replace = dying(os.fsync, at), dying(os.replace, at)
+        build(edges, graph, 2.0, progress=dying(lambda *told: None, at))
+        os._exit(0)
+    return os.waitpid(child, 0)[1]
+
+at = 1
+while killed_at(at):
+    server = ConnectivityServer.open(graph)
+    print(server.build.name, server.manifest.built_at, *server.outlinks("http://a.example/"), flush=True)
+    at += 1
+"""
+
+
+def test_a_build_killed_at_any_step_leaves_the_old_one_or_is_whole_and_its_rest_is_cleared(tmp_path):
     edges, graph = tmp_path / "edges", tmp_path / "graph"
-    write(edges, [("http://a.example/", [Link("http://b.example/")], 1.0)])
+    write(edges, [("http://a.example/", [Link("http://old.example/")], 1.0)])
     build(edges, graph, now=1.0)
-    code = (
-        "import os, signal, sys, pathlib\n"
-        "from crawlerproj.graph.build import build\n"
-        "def progress(step, done, total):\n"
-        "    if step.startswith('compressing url-in'): os.kill(os.getpid(), signal.SIGKILL)\n"
-        "build(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), 2.0, progress=progress)\n"
-    )
-    run = subprocess.run([sys.executable, "-c", code, str(edges), str(graph)], capture_output=True)
-    assert run.returncode == -9, run.stderr
-    assert Manifest.read(current_build(graph)).built_at == 1.0
-    assert (graph / "build-000002").exists()
+    write(edges, [("http://a.example/", [Link("http://new.example/")], 2.0)])
+
+    run = subprocess.run([sys.executable, "-c", KILLED, str(edges), str(graph)], capture_output=True, text=True)
+
+    assert run.returncode == 0, run.stderr
+    seen = [line.split() for line in run.stdout.splitlines()]
+    assert len(seen) > 30
+    at_last = seen.index(next(line for line in seen if line[1] == "2.0"))
+    assert all(line == ["build-000001", "1.0", "http://old.example/"] for line in seen[:at_last])
+    assert all(line[1:] == ["2.0", "http://new.example/"] for line in seen[at_last:])
+    assert 0 < len(seen) - at_last < 4  # the switch is among the last steps
     built = build(edges, graph, now=3.0)
-    assert sorted(path.name for path in graph.glob("build-*")) == ["build-000001", built.name]
+    assert len(list(graph.glob("build-*"))) == 2 and current_build(graph) == built
+    assert Manifest.read(built).built_at == 3.0
 
 
 def test_a_build_that_finds_the_disk_full_says_so_and_takes_no_room(tmp_path):
