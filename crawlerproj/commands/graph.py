@@ -89,6 +89,10 @@ class Command(ScrapyCommand):
                 else "\t".join((anchor.text, anchor.source, anchor.rel))
             )
 
+    def _degree(self, opts: argparse.Namespace) -> None:
+        out, back = self._server(opts).degree(opts.name, opts.level)
+        print(json.dumps({"out": out, "in": back}) if opts.json else f"{out:,} out\t{back:,} in")
+
     def _neighbourhood(self, opts: argparse.Namespace) -> None:
         limit = opts.limit or WALK
         found = self._server(opts).neighbourhood(opts.name, opts.depth, opts.direction, limit, opts.level)

@@ -10,6 +10,7 @@ ACTIONS = {
     "outlinks": "what a URL (or host, or domain) links to",
     "inlinks": "what links to it",
     "anchors": "what others write on their links to a URL: source, text, rel",
+    "degree": "how many links lead out of it and to it",
     "neighbourhood": "what lies within some steps of it",
     "path": "a shortest way by links from one to another; exit 1 if there is none",
     "stats": "sizes, and with --components the strongly connected components",
@@ -21,7 +22,7 @@ ACTIONS = {
 }
 WALK = 10_000
 _LIMITS = {"top": "at most N lines (10)", "neighbourhood": f"at most N lines ({WALK:,})"}
-_ARGUMENTS = {"outlinks": 1, "inlinks": 1, "anchors": 1, "neighbourhood": 1, "path": 2}
+_ARGUMENTS = {"outlinks": 1, "inlinks": 1, "anchors": 1, "degree": 1, "neighbourhood": 1, "path": 2}
 
 
 def add_arguments(action: str, parser: argparse.ArgumentParser) -> None:
@@ -37,7 +38,7 @@ def add_arguments(action: str, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="print JSON; one object a line where several")
     if action in _ARGUMENTS:
         parser.add_argument(
-            "name", metavar="URL", help="a URL as the crawl spells it; on another level a name"
+            "name", metavar="URL", help="a URL; on another level a host or domain"
         )
     if action == "path":
         parser.add_argument("end", metavar="URL", help="where the way leads to")

@@ -6,7 +6,7 @@ build that replaces it later is not seen: open again. All methods are safe in se
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -24,9 +24,12 @@ from crawlerproj.graph.rows import Rows
 from crawlerproj.graph.url_ids import UrlIds
 from crawlerproj.graph.url_keys import host_of_key, host_prefix, key_of, url_of
 from crawlerproj.graph.walks import shortest_path, spread
+from crawlerproj.urls.canonical import Speller
+from crawlerproj.urls.hosts import host_of, registered_domain
 
 LEVELS = ("url", "host", "domain")
 _FILES = {"url": "urls", "host": "hosts", "domain": "domains"}
+_speller = Speller()
 
 
 class UnknownNode(KeyError):
@@ -60,14 +63,26 @@ class Level:
             )
 
     def number(self, name: str) -> int:
-        key = key_of(name) if self.name == "url" else host_prefix(key_of(f"http://{name}/"))
-        number = self.names.id_of_key(key)
-        if number is None:
-            raise UnknownNode(
-                f"the graph has no {self.name} {name}: spell it as the crawl does (`scrapy graph top` "
-                "shows some), or build the graph anew if it was crawled since"
-            )
-        return number
+        """Of a URL, host or domain as the crawl spells it, or else as people do."""
+        for spelling in self._spellings(name):
+            key = key_of(spelling) if self.name == "url" else host_prefix(key_of(f"http://{spelling}/"))
+            number = self.names.id_of_key(key)
+            if number is not None:
+                return number
+        raise UnknownNode(
+            f"the graph has no {self.name} {name}: `scrapy graph top` shows how names are spelled; "
+            "if it was crawled since, build the graph anew"
+        )
+
+    def _spellings(self, name: str) -> Iterator[str]:
+        """Case, slash, fragment; without a scheme http, then https; on other levels whose a URL is."""
+        yield name
+        written = [name] if "://" in name else [f"http://{name}", f"https://{name}"]
+        for url in filter(None, map(_speller.spell, written)):
+            if self.name == "url":
+                yield url
+            else:
+                yield host_of(url) if self.name == "host" else registered_domain(host_of(url))
 
     def title(self, number: int) -> str:
         key = self.names.key_of_id(number)
@@ -90,7 +105,7 @@ class Level:
 
 
 class ConnectivityServer:
-    """Opened on a graph's folder (or on one build in it)."""
+    """Opened on the directory of a crawl, on the graph in it, or on one build of that."""
 
     def __init__(self, build: Path) -> None:
         self.build = build
@@ -114,6 +129,8 @@ class ConnectivityServer:
         directory = Path(directory)
         if (directory / "manifest.json").exists():
             return cls(directory)
+        if not (directory / "current").is_symlink() and (directory / "graph").is_dir():
+            directory /= "graph"
         try:
             return cls(current_build(directory))
         except (GraphError, FileNotFoundError):

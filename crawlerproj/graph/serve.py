@@ -7,7 +7,8 @@
     GET /top?by=in|out|rank
 
 All but /anchors take `level=url|host|domain`; lists take `offset=0` and `limit=100` (at most 1,000) and
-say the `total` and, if more follows, the `next` offset. Errors are {"error": ...} with what to do.
+say the `total` and, if more follows, the `next` offset. Errors are {"error": ...} with what to do. HEAD is
+answered too.
 
 A build that is switched to meanwhile is taken up within a second.
 """
@@ -16,12 +17,16 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
+from types import MappingProxyType
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from crawlerproj.graph.connectivity import ConnectivityServer, UnknownNode
@@ -33,6 +38,7 @@ LIMIT = 1_000  # entries in one answer
 DEPTH = 4
 WALK = 200_000  # nodes a walk may meet
 AT_ONCE = 16  # questions answered at the same time
+CONNECTIONS = 200  # open at the same time; one that says nothing for half a minute is closed
 _LONGEST_REQUEST = 16_384
 _LOOK_SECONDS = 1.0
 
@@ -42,6 +48,10 @@ Query = dict[str, str]
 
 class BadQuestion(Exception):
     """The question cannot be answered as asked; the text says how to ask."""
+
+
+class UnknownQuestion(BadQuestion):
+    """Nothing is answered at that path."""
 
 
 class Questions:
@@ -60,7 +70,7 @@ class Questions:
             "/path": self._path, "/top": self._top,
         }  # fmt: skip
         if path not in answers:
-            raise BadQuestion(f"{path} is not known: ask for one of {', '.join(answers)}")
+            raise UnknownQuestion(f"{path} is not known: ask for one of {', '.join(answers)}")
         return answers[path](self._current(), {**query, "path": path})
 
     def _current(self) -> ConnectivityServer:
@@ -158,11 +168,29 @@ class GraphHttpServer(ThreadingHTTPServer):
     def __init__(self, directory: Path, address: str = "127.0.0.1", port: int = 0) -> None:
         self.questions = Questions(directory)
         self.places = BoundedSemaphore(AT_ONCE)
+        self._connections = BoundedSemaphore(CONNECTIONS)
         super().__init__((address, port), _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._connections.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._connections.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), OSError):  # a client that left is no error
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+    protocol_version = default_request_version = "HTTP/1.1"
+    server_version, sys_version = "crawlerproj", ""
     timeout = 30
     server: GraphHttpServer
 
@@ -179,25 +207,43 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.places.release()
         self._send(status, answer)
 
+    do_HEAD = do_GET
+
+    def do_POST(self) -> None:
+        self.close_connection = True  # what else was sent is not read
+        self._send(405, {"error": f"{self.command} is not answered: ask with GET"}, {"Allow": "GET, HEAD"})
+
+    do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_POST
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Of what is no HTTP at all."""
+        self.close_connection = True
+        self._send(code, {"error": message or HTTPStatus(code).phrase})
+
     def _answer(self) -> tuple[int, Answer]:
         parts = urlsplit(self.path)
         query = {name: values[-1] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
         try:
             return 200, self.server.questions.ask(parts.path, query)
-        except UnknownNode as error:
+        except (UnknownNode, UnknownQuestion) as error:
             return 404, {"error": str(error)}
         except (BadQuestion, ValueError, WalkTooLarge) as error:
             return 400, {"error": str(error)}
         except (GraphError, DamagedGraph, OSError) as error:
             return 500, {"error": str(error)}
 
-    def _send(self, status: int, answer: Answer) -> None:
+    def _send(self, status: int, answer: Answer, headers: Mapping[str, str] = MappingProxyType({})) -> None:
         body = json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
         self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.send_header("Content-Type", "application/json; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
         """Questions are not logged: there may be thousands a second."""

@@ -2,15 +2,18 @@ import argparse
 import http.client
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
 import pytest
 
+from crawlerproj.graph import serve
 from crawlerproj.graph.arguments import add_arguments
 from crawlerproj.graph.build import build
 from crawlerproj.graph.classic_files import read_classic
@@ -78,6 +81,39 @@ def test_batches(server):
     numbers = np.array([server.level("url").number(page(n)) for n in (5, 0, 5)])
     rows = server.rows(numbers, "in")
     assert [len(rows.row(index)) for index in range(3)] == [1, 30, 1]
+
+
+@pytest.mark.parametrize(("level", "spellings", "number"), [
+    ("url", ["HTTP://H2.Example/5", "http://h2.example:80/5#top", "h2.example/5", " http://h2.example/5"], 5),
+    ("host", ["H2.example", "http://h2.example/5", "h2.example:80"], 5),
+    ("domain", ["H2.example", "www.H2.example", "https://h2.example/some/where"], 5),
+])  # fmt: skip
+def test_names_as_people_write_them(server, level, spellings, number):
+    right = page(number) if level == "url" else "h2.example"
+    for spelling in spellings:
+        assert server.level(level).number(spelling) == server.level(level).number(right), spelling
+
+
+def test_a_name_that_is_there_as_written_is_that_one(tmp_path):
+    log = EdgeLog(tmp_path / "edges")
+    log.append("http://a.example/", [Link("http://a.example/#not-spelled"), Link("mailto:a@b.c")], 1.0)
+    log.close()
+    build(tmp_path / "edges", tmp_path / "graph", now=1.0)
+    server = ConnectivityServer.open(tmp_path)
+    assert server.inlinks("http://a.example/#not-spelled") == server.inlinks("mailto:a@b.c") == [
+        "http://a.example/"
+    ]
+    for name in ("http://", "a.exa\0mple", "\ud800", "nothing", "http://[::"):
+        for level in ("url", "host", "domain"):
+            with pytest.raises(UnknownNode):
+                server.outlinks(name, level)
+
+
+def test_it_is_opened_on_a_crawl_a_graph_or_a_build(crawl):
+    build_dir = crawl / "graph" / "current"
+    assert {
+        ConnectivityServer.open(place).build.resolve() for place in (crawl, crawl / "graph", str(build_dir))
+    } == {build_dir.resolve()}
 
 
 def test_top(server):
@@ -191,7 +227,7 @@ def test_pages_make_up_the_whole(http_server, path, entries):
     ("/outlinks?url=x&level=planet", 400, "give one of"),
     ("/inlinks?url=x&limit=99999", 400, "0 to 1000"),
     ("/neighbourhood?url=x&depth=-1", 400, "whole number"),
-    ("/nothing", 400, "ask for one of"),
+    ("/nothing", 404, "ask for one of"),
     ("/top?by=rank", 500, "graph rank"),
     ("/outlinks?url=" + "x" * 20_000, 414, "at most"),
 ])  # fmt: skip
@@ -199,6 +235,58 @@ def test_errors_tell_what_to_do(http_server, path, status, hint):
     got, answer = ask(http_server, path)
     assert got == status
     assert hint in answer["error"]
+
+
+def sent(http_server, data):
+    """The status, the headers and the body that raw bytes are answered by."""
+    with socket.create_connection(("127.0.0.1", http_server.server_port), timeout=20) as connection:
+        connection.sendall(data)
+        connection.shutdown(socket.SHUT_WR)
+        answer = connection.makefile("rb").read()
+    head, _, body = answer.partition(b"\r\n\r\n")
+    line, *headers = head.decode().split("\r\n")
+    return int(line.split()[1]), dict(header.split(": ", 1) for header in headers), body
+
+
+@pytest.mark.parametrize(("data", "status"), [
+    (b"POST /stats HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", 405), (b"DELETE / HTTP/1.1\r\n\r\n", 405),
+    (b"BREW / HTTP/1.1\r\n\r\n", 501), (b"no http at all\r\n\r\n", 400), (b"GET / HTTP/9.0\r\n\r\n", 505),
+    (b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 200 + b"\r\n", 431), (b"GET /" + b"a" * 70_000 + b"\r\n\r\n", 414),
+])  # fmt: skip
+def test_what_is_no_question_is_told_in_json(http_server, data, status):
+    got, headers, body = sent(http_server, data)
+    assert got == status
+    assert json.loads(body)["error"]
+    assert headers["Connection"] == "close"
+    assert ("Allow" in headers) == (status == 405)
+
+
+def test_head_tells_the_length_alone(http_server):
+    path = f"/outlinks?url={quote(page(3))}".encode()
+    _, head, nothing = sent(http_server, b"HEAD " + path + b" HTTP/1.1\r\nConnection: close\r\n\r\n")
+    _, _, body = sent(http_server, b"GET " + path + b" HTTP/1.1\r\nConnection: close\r\n\r\n")
+    assert (nothing, int(head["Content-Length"])) == (b"", len(body))
+
+
+def test_connections_that_say_nothing_are_bounded(crawl, monkeypatch):
+    monkeypatch.setattr(serve, "CONNECTIONS", 3)
+    with GraphHttpServer(crawl) as opened, ExitStack() as idle:
+        thread = threading.Thread(target=opened.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        address = ("127.0.0.1", opened.server_port)
+        held = [idle.enter_context(socket.create_connection(address, timeout=20)) for _ in range(3)]
+        for connection in held:  # until it is answered, it may not have been counted yet
+            connection.sendall(b"GET /stats HTTP/1.1\r\n\r\n")
+            assert connection.recv(15) == b"HTTP/1.1 200 OK"
+        with socket.create_connection(address, timeout=20) as refused:
+            assert refused.recv(1) == b""
+        held[0].close()
+        while True:
+            with suppress(ConnectionError, http.client.RemoteDisconnected):
+                assert ask(opened, "/stats")[0] == 200
+                break
+        opened.shutdown()
+        thread.join()
 
 
 def test_a_new_build_is_taken_up(tmp_path):
@@ -233,6 +321,7 @@ def test_the_command_builds_asks_and_ranks(tmp_path):
     assert json.loads(built.stdout)["levels"]["url"]["links"] == 60
     out = scrapy("outlinks", page(3), "--dir", tmp_path)
     assert (out.returncode, out.stdout.split()) == (0, [page(0), page(4)])
+    assert json.loads(scrapy("degree", page(0), "--dir", tmp_path, "--json").stdout) == {"out": 2, "in": 30}
     ranked = scrapy("rank", "--dir", tmp_path, "--feed-frontier", "--json")
     assert ranked.returncode == 0, ranked.stderr
     assert all(json.loads(line)["converged"] for line in ranked.stdout.splitlines())

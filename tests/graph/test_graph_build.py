@@ -222,7 +222,8 @@ def test_a_build_killed_at_any_step_leaves_the_old_one_or_is_whole_and_its_rest_
     build(edges, graph, now=1.0)
     write(edges, [("http://a.example/", [Link("http://new.example/")], 2.0)])
 
-    run = subprocess.run([sys.executable, "-c", KILLED, str(edges), str(graph)], capture_output=True, text=True)
+    command = [sys.executable, "-c", KILLED, str(edges), str(graph)]
+    run = subprocess.run(command, capture_output=True, text=True)
 
     assert run.returncode == 0, run.stderr
     seen = [line.split() for line in run.stdout.splitlines()]
