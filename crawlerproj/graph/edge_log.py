@@ -55,7 +55,7 @@ class EdgeLog:
 
     def append(self, source_url: str, links: Sequence[Link], time: float) -> int:
         """Writes down a page and its links; what it said at an earlier time is void. Gives their number."""
-        if _CONTROL.search(source_url):
+        if not source_url or _CONTROL.search(source_url):
             return 0
         head = f"\x01{source_url}\t{time:.3f}\n".encode("utf-8", "replace")
         lines = _plain_lines(links)

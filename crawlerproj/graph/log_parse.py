@@ -97,13 +97,17 @@ def _cut(data: Bytes, seed: int, spans: Ints, hashes: Words) -> int:
     On its own, before anything is looked up: the look-ups of many lines can then wait for memory at once.
     """
     lines = position = 0
+    is_left_out = False  # a page that cannot be named, and so its links
     while position < len(data):
         is_page = data[position] == _PAGE
         start = position + is_page
         tab = find_byte(data, start, _TAB)
         end = find_byte(data, tab, _LINE)
         position = end + 1
-        if end >= len(data) or tab == start or tab - start >= _LONGEST_KEY:
+        unnamed = end >= len(data) or tab == start or tab - start >= _LONGEST_KEY
+        if is_page:
+            is_left_out = unnamed
+        if unnamed or is_left_out:
             continue
         spans[lines, 0], spans[lines, 1], spans[lines, 2] = start, tab, end
         hashes[lines, 0] = hash_bytes(data, start, tab, seed)

@@ -4,8 +4,9 @@
     http://[::1]/                      [::1])/
     anything else                      ~ and the text as it is
 
-`)` ends the host, `s` after it means https. The key is turned back into exactly the URL it came
-from. Keys are compared as bytes; the keys of one host are neighbours.
+`)` ends the host, `s` after it means https. A host with `)`, `,` or `@` in it, or whose last label begins
+with `~`, is no web address here. The key is turned back into exactly the URL it came from. Keys are compared
+as bytes; the keys of one host are neighbours.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def write_key(text: Bytes, start: int, end: int, into: Bytes, at: int) -> int:
     """Writes the key of the URL text[start:end] to into[at:], gives its end. At most one byte is added."""
     secure = end - start > 8 and text[start + 4] == _S
     first = start + (8 if secure else 7)
-    slash = first
+    slash = label = first
     port = -1
     sound = _is_web(text, start, end, secure)
     bracket = sound and first < end and text[first] == _OPEN
@@ -97,6 +98,10 @@ def write_key(text: Bytes, start: int, end: int, into: Bytes, at: int) -> int:
         if byte == _COLON and not bracket and port < 0:
             port = slash
         slash += 1
+        if byte == _DOT and port < 0:
+            label = slash
+    # `~` is allowed in a host, but a key that begins with it is a text as it is.
+    sound = sound and text[label] != _TILDE
     if not sound or slash >= end or slash == first or port == first:
         into[at] = _TILDE
         at += 1

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from crawlerproj.graph import key_runs, log_parse
 from crawlerproj.graph.build import build
+from crawlerproj.graph.check import check as check_files
 from crawlerproj.graph.connectivity import ConnectivityServer, UnknownNode
 from crawlerproj.graph.edge_log import EdgeLog
 from crawlerproj.graph.id_table import IdTable
@@ -78,6 +79,38 @@ def test_a_build_says_what_the_pages_said(tmp_path):
     assert (server.manifest.pages, server.manifest.pages_void, server.manifest.built_at) == (400, 0, 5.0)
     assert all(0 <= done <= total for _, done, total in steps)
     assert not (built / "work").exists()
+
+
+HOSTS = ["a.example", "[::1]", "[2001:db8::1]:8080", "1.2.3.4", "localhost", "a..b", ".", "a.co.uk:81", "com",
+         "", "~", "~t.example", "x.~t", "A)b.example", "x@y.example", "a,b", "é.example", "co.uk", "a" * 300]
+PARTS = ["/", "a", "é", "%20", "?", "&", "~", ")", " ", "\U0001f600", "x" * 50, ",", "\x80", "@"]
+
+
+def odd_url(rng):
+    path = "".join(rng.choices(PARTS, k=rng.randrange(9)))
+    start = rng.choice(["http://", "https://"]) + rng.choice(HOSTS)
+    return rng.choice([f"{start}/{path}"] * 3 + [start, f"mailto:{path}", f"~{path}", f"http:{path}"])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_addresses_pages_name_the_graph_says_what_they_said(tmp_path, seed):
+    rng = random.Random(seed)
+    urls = [odd_url(rng) for _ in range(rng.randrange(2, 300))]
+    truth, records = {}, []
+    for at in range(150):
+        source, targets = rng.choice(urls), rng.choices(urls, k=rng.randrange(15))
+        truth[source] = dict.fromkeys(targets, ("", ""))
+        records.append((source, [Link(target) for target in targets], float(at)))
+    write(tmp_path / "edges", records)
+    build(tmp_path / "edges", tmp_path / "graph", now=0.0, memory=rng.choice([30_000, 1 << 30]))
+    server = ConnectivityServer.open(tmp_path)
+    check(server, truth)
+    assert check_files(tmp_path / "graph", lambda *step: None).problems == []
+    for level in ("host", "domain"):
+        nodes = server.level(level)
+        for number in range(nodes.out.nodes):
+            title = nodes.title(number)
+            assert title == "(no web address)" or nodes.number(title) == number
 
 
 def test_a_repeated_page_replaces_what_it_said(tmp_path):
@@ -316,3 +349,17 @@ def test_pages_without_any_link(tmp_path):
     server = ConnectivityServer.open(tmp_path / "graph")
     assert server.outlinks("http://a.example/") == server.inlinks("http://a.example/") == []
     assert server.anchors("http://a.example/") == []
+
+
+def test_a_page_that_cannot_be_named_takes_its_links_with_it(tmp_path):
+    linked = [Link("http://x.example/")]
+    write(tmp_path / "edges", [
+        ("http://a.example/", [Link("http://b.example/")], 1.0), ("", linked, 1.0),
+        ("http://a.example/" + "long" * 20_000, linked, 1.0), ("http://a.example/\t", linked, 1.0),
+        ("http://c.example/", [Link("http://d.example/"), Link("http://d.example/" + "long" * 20_000)], 1.0),
+    ])  # fmt: skip
+    build(tmp_path / "edges", tmp_path / "graph", now=0.0)
+    server = ConnectivityServer.open(tmp_path)
+    assert server.outlinks("http://a.example/") == ["http://b.example/"]
+    assert server.outlinks("http://c.example/") == ["http://d.example/"]
+    assert (server.manifest.pages, server.level("url").out.nodes) == (2, 4)

@@ -9,8 +9,8 @@ from crawlerproj.graph.url_ids import BLOCK, UrlIds
 from crawlerproj.graph.url_ids_write import UrlIdsWriter
 from crawlerproj.graph.url_keys import find_byte, host_of_key, host_prefix, key_of, url_of
 
-LABEL = st.text("abcxyz0-", min_size=1, max_size=6)
-HOST = st.lists(LABEL, min_size=1, max_size=4).map(".".join)
+LABEL = st.text("abcxyz0-~!$", min_size=1, max_size=6)
+HOST = st.lists(LABEL, min_size=1, max_size=4).filter(lambda labels: labels[-1][0] != "~").map(".".join)
 URL = st.builds(
     "{}://{}{}/{}".format, st.sampled_from(["http", "https"]), HOST, st.sampled_from(["", ":8080"]),
     st.text(st.characters(min_codepoint=33, max_codepoint=300), max_size=30),
@@ -46,6 +46,9 @@ def test_the_host_is_told_by_the_key(url):
     ("http://example.com", b"~http://example.com"),
     ("http:///x", b"~http:///x"),
     ("http://a,b/x", b"~http://a,b/x"),
+    ("http://a.b~~.~user:80/x", b"~http://a.b~~.~user:80/x"),
+    ("http://~/", b"~http://~/"),
+    ("http://~a.b~/", b"b~,~a)/"),
     ("ftp://a/x", b"~ftp://a/x"),
     ("", b"~"),
 ])  # fmt: skip
