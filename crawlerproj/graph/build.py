@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from secrets import randbits
 
 from crawlerproj.committed_files import is_disk_full, sync_directory
 from crawlerproj.graph.build_links import number_links, write_levels
@@ -40,10 +41,12 @@ Progress = Callable[[str, int, int], None]
 def build(
     edges: Path, graph: Path, now: float, memory: int = MEMORY, anchors: bool = True,
     progress: Progress = lambda step, done, total: None,
+    draw_seed: Callable[[], int] = lambda: randbits(63),
 ) -> Path:  # fmt: skip
     """Builds from the logs in `edges` into the folder `graph`; gives the folder of the new build.
 
-    `memory` is for the whole process; below 512 MiB it may be exceeded.
+    `memory` is for the whole process; below 512 MiB it may be exceeded. Seeds are those of hashes, which
+    nobody may foresee; what is built does not depend on them.
     """
     logs = every_log(edges)
     if not logs:
@@ -59,11 +62,11 @@ def build(
                 shutil.rmtree(builds[number])
         work = fresh / "work"
         with _whole_or_gone(fresh):
-            for seed in range(8):
+            for _ in range(8):
                 shutil.rmtree(fresh, ignore_errors=True)
                 work.mkdir(parents=True)
                 try:
-                    manifest = _make(logs, fresh, work, room, anchors, seed, progress)
+                    manifest = _make(logs, fresh, work, room, anchors, draw_seed(), progress)
                     break
                 except HashCollision:
                     continue

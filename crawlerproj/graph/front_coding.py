@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from crawlerproj.graph.hashing import hash_bytes
 from crawlerproj.graph.jit import DAMAGED, Bytes, Ints, Words, int64, kernel, uint64
 from crawlerproj.graph.substrings import Speller
-from crawlerproj.graph.url_keys import hash_bytes
 
 SPARE = 1  # bytes behind the last block: a code of two bytes may be looked for where there is none
 _CHECK = 4

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from crawlerproj.graph.hashing import hash_bytes
 from crawlerproj.graph.jit import Bytes, Ints, Words, int64, kernel, uint64
 from crawlerproj.graph.pair_sort import Numbers
-from crawlerproj.graph.url_keys import hash_bytes
 
 _SLOT_BYTES = 12
 _SLOTS_A_KEY = 2.2  # so that few keys meet in a slot

@@ -128,11 +128,24 @@ def _load_word(_context: Any, array: Any, index: Any) -> Any:
     return types.uint64(array, types.int64), generate
 
 
+def _multiply_fold(_context: Any, one: Any, other: Any) -> Any:
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        wide, word = ir.IntType(128), ir.IntType(64)
+        product = builder.mul(*(builder.zext(argument, wide) for argument in arguments))
+        high = builder.lshr(product, ir.Constant(wide, 64))
+        return builder.xor(builder.trunc(product, word), builder.trunc(high, word))
+
+    return types.uint64(types.uint64, types.uint64), generate
+
+
 leading_zeros = cast(Callable[[int], int], intrinsic(_leading_zeros))
 """The zero bits before the highest one of a 64-bit number, by the processor's own instruction."""
 
 load_word = cast(Callable[[Any, int], Any], intrinsic(_load_word))
 """The eight bytes of a byte array from an index on, as a little-endian word. The index is NOT checked."""
+
+multiply_fold = cast(Callable[[Any, Any], Any], intrinsic(_multiply_fold))
+"""The product of two words in 128 bits, its halves combined by exclusive or."""
 
 int64 = cast(Callable[[Any], int], np.int64)
 """A signed number in a kernel, where bytes and words would stay unsigned; for the type checker an int."""

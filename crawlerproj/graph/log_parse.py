@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crawlerproj.graph.hashing import hash_bytes
 from crawlerproj.graph.jit import Bytes, Ints, Words, int64, kernel, uint64
-from crawlerproj.graph.url_keys import find_byte, hash_bytes, write_key
+from crawlerproj.graph.url_keys import find_byte, write_key
 
 Numbers = NDArray[np.uint32]
 _MOST_SLOTS = 1 << 22

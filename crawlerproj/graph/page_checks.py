@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crawlerproj.graph.hashing import hash_bytes
 from crawlerproj.graph.jit import Bytes, kernel, uint64
-from crawlerproj.graph.url_keys import hash_bytes
 
 PAGE = 1 << 11
 CHECK_BYTES = 4

@@ -12,7 +12,6 @@ as bytes; the keys of one host are neighbours.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -153,32 +152,6 @@ def _is_web(text: Bytes, start: int, end: int, secure: bool) -> bool:
         and text[at + 1] == _SLASH
         and text[at + 2] == _SLASH
     )
-
-
-@kernel
-def hash_bytes(text: Bytes, start: int, end: int, seed: int) -> Any:
-    """A 64-bit hash: eight bytes at a time, multiplied and folded. Never 0, which marks an empty slot."""
-    state = uint64(seed) ^ (uint64(end - start) * uint64(0x9E3779B97F4A7C15))
-    position = start
-    while end - position > 8:
-        state = _fold(state, load_word(text, position))
-        position += 8
-    if end - start >= 8:
-        state = _fold(state, load_word(text, end - 8))  # what of it was read before does no harm
-    else:
-        word = uint64(0)
-        for index in range(start, end):
-            word = (word << uint64(8)) | uint64(text[index])
-        state = _fold(state, word)
-    state = (state ^ (state >> uint64(29))) * uint64(0xBF58476D1CE4E5B9)
-    state ^= state >> uint64(32)
-    return state | uint64(state == uint64(0))
-
-
-@kernel
-def _fold(state: Any, word: Any) -> Any:
-    state = (state ^ word) * uint64(0xD6E8FEB86659FD93)
-    return state ^ (state >> uint64(32))
 
 
 @kernel

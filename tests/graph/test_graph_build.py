@@ -5,16 +5,17 @@ import resource
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlerproj.graph import key_runs, log_parse
+from crawlerproj.graph import id_table, key_runs, log_parse
 from crawlerproj.graph.build import build
 from crawlerproj.graph.check import check as check_files
 from crawlerproj.graph.connectivity import ConnectivityServer, UnknownNode
 from crawlerproj.graph.edge_log import EdgeLog
-from crawlerproj.graph.id_table import IdTable
+from crawlerproj.graph.id_table import IdTable, hash_keys
 from crawlerproj.graph.manifest import GraphError, Manifest, current_build
 from crawlerproj.items import Link
 from crawlerproj.urls.hosts import registered_domain
@@ -150,6 +151,63 @@ def test_a_part_of_the_table_of_urls_fits_into_memory(keys, memory):
     parts = IdTable.parts_for(keys, memory)
     assert IdTable(keys, 0, parts).bytes <= memory
     assert parts == 1 or IdTable(keys, 0, parts // 2).bytes > memory // 2  # and no more parts than it takes
+
+
+def test_what_is_built_does_not_depend_on_the_seed_of_hashes(tmp_path):
+    _, records = world(300, seed=3)
+    write(tmp_path / "edges", records)
+    seen = set()
+    for seed in (0, 1, (1 << 63) - 1):
+        built = build(tmp_path / "edges", tmp_path / str(seed), now=0.0, draw_seed=lambda seed=seed: seed)
+        seen.add(tuple((path.name, path.read_bytes()) for path in sorted(built.iterdir())))
+    assert len(seen) == 1
+
+
+def test_two_urls_of_one_hash_are_hashed_anew(tmp_path, monkeypatch):
+    truth, records = world(50)
+    write(tmp_path / "edges", records)
+    seeds, drawn = iter(range(100)), []
+
+    def fill(table, numbers, hashes, *rest):
+        return len(drawn) > 2 and _fill(table, numbers, hashes, *rest)
+
+    def draw():
+        drawn.append(next(seeds))
+        return drawn[-1]
+
+    _fill = id_table._fill
+    monkeypatch.setattr(id_table, "_fill", fill)
+    build(tmp_path / "edges", tmp_path / "graph", now=0.0, draw_seed=draw)
+    assert drawn == [0, 1, 2]
+    check(ConnectivityServer.open(tmp_path), truth)
+
+    table = IdTable(10, 0, 1)
+    table.add(np.array([7, 8], np.uint64), 0)
+    assert not _fill(table._hashes, table._numbers, np.array([7], np.uint64), 2, np.uint64(0), np.uint64(9))
+
+
+# Under the hash that was used first, these were equal whatever its seed from 0 to 7.
+TWINS = [
+    ("UBC4JXRrN4X90iPgtail5678", "UBC4JXR2N4Xy0iP'tail5678"),
+    ("909ipwE-y4wiZ9-8tail5678", "909ipwEmy4w)Z9-xtail5678"),
+]
+
+
+@pytest.mark.parametrize("twins", TWINS)
+@pytest.mark.parametrize("seed", range(8))
+def test_urls_prepared_to_collide_do_not(twins, seed):
+    texts = [f"example,evil)/xx{twin}".encode() for twin in twins]
+    hashes = hash_keys(np.frombuffer(b"".join(texts), np.uint8), np.array(list(map(len, texts))), seed)
+    assert hashes[0] != hashes[1]
+
+
+@given(st.binary(max_size=40), st.integers(0, 39), st.integers(0, 7), st.integers(0, (1 << 63) - 1))
+def test_a_flipped_bit_gives_another_hash(text, place, bit, seed):
+    flipped = bytearray(text or b"x")
+    flipped[place % len(flipped)] ^= 1 << bit
+    both = np.frombuffer((text or b"x") + flipped, np.uint8)
+    one, other = hash_keys(both, np.array([len(flipped)] * 2), seed)
+    assert one != other and 0 not in (one, other) and (one ^ other) & np.uint64(0xFFFFFFFF)
 
 
 def test_hosts_and_domains(tmp_path):
