@@ -2,13 +2,13 @@
 
 Runs are merged a block at a time: of the blocks in hand, everything up to the smallest of their last
 keys is complete, and Python's own sort merges those sorted pieces at the speed of C. The more runs, the
-smaller are the blocks.
+smaller are the blocks; of very many runs, some are merged into one first.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import zstandard
@@ -17,6 +17,7 @@ _BLOCK_TEXT = 1 << 19  # bytes of a run read at a time, at most
 _BLOCK_LEAST = 1 << 12
 _OBJECTS = 4  # bytes of memory that a byte of sorted text takes as Python's keys, while it is merged
 BYTES_A_KEY = 105  # of a Python list of keys: about 60 of text, the object, the reference
+_MOST_RUNS = 200  # merged at a time: a process may hold a thousand files or so
 _SAMPLE = 1_024  # groups of keys to learn from
 _GROUP = 64
 
@@ -29,6 +30,7 @@ class KeyRuns:
         self._most = max(1_000, memory // BYTES_A_KEY)
         self._keys: list[bytes] = []
         self._runs: list[Path] = []
+        self._written = 0
         self._in_order = False
         self._learned: list[bytes] = []
         self.count = 0  # of keys taken, repeats included
@@ -50,8 +52,10 @@ class KeyRuns:
             return
         if self._keys:
             self._spill()
-        at_once = max(_BLOCK_LEAST, min(_BLOCK_TEXT, self._memory // (_OBJECTS * len(self._runs))))
-        yield from _merge([_read_run(path, at_once) for path in self._runs])
+        while len(self._runs) > _MOST_RUNS:
+            some, self._runs = self._runs[:_MOST_RUNS], self._runs[_MOST_RUNS:]
+            self._write_run(self._merged(some))
+        yield from self._merged(self._runs)
 
     def sample(self) -> list[bytes]:
         """Some groups of neighbours from the whole range of keys, in order, to learn from."""
@@ -60,21 +64,29 @@ class KeyRuns:
             return _some(self._keys)
         return self._learned
 
+    def _merged(self, runs: list[Path]) -> Iterator[list[bytes]]:
+        at_once = max(_BLOCK_LEAST, min(_BLOCK_TEXT, self._memory // (_OBJECTS * len(runs))))
+        return _merge([_read_run(path, at_once) for path in runs])
+
     def _sort(self) -> None:
         if not self._in_order:
             self._keys = _sorted_once(self._keys)
             self._in_order = True
 
     def _spill(self) -> None:
-        path = self._directory / f"{self._name}-{len(self._runs)}"
         keys = _sorted_once(self._keys)
         self._keys = []
         if not self._runs:
             self._learned = _some(keys)
+        self._write_run(keys[start : start + (1 << 14)] for start in range(0, len(keys), 1 << 14))
+
+    def _write_run(self, keys: Iterable[list[bytes]]) -> None:
+        path = self._directory / f"{self._name}-{self._written}"
         with path.open("wb") as file, zstandard.ZstdCompressor(level=1).stream_writer(file) as writer:
-            for start in range(0, len(keys), 1 << 14):
-                writer.write(b"\n".join(keys[start : start + (1 << 14)]) + b"\n")
+            for some in keys:
+                writer.write(b"\n".join(some) + b"\n")
         self._runs.append(path)
+        self._written += 1
 
 
 def _sorted_once(keys: list[bytes]) -> list[bytes]:

@@ -16,6 +16,7 @@ from crawlerproj.graph.check import check as check_files
 from crawlerproj.graph.connectivity import ConnectivityServer, UnknownNode
 from crawlerproj.graph.edge_log import EdgeLog
 from crawlerproj.graph.id_table import IdTable, hash_keys
+from crawlerproj.graph.key_runs import KeyRuns
 from crawlerproj.graph.manifest import GraphError, Manifest, current_build
 from crawlerproj.items import Link
 from crawlerproj.urls.hosts import registered_domain
@@ -144,6 +145,20 @@ def test_little_memory_gives_the_same_graph(tmp_path, monkeypatch):
     write(tmp_path / "edges", records)
     build(tmp_path / "edges", tmp_path / "graph", now=0.0, memory=30_000)
     check(ConnectivityServer.open(tmp_path / "graph"), truth)
+
+
+@pytest.mark.parametrize("runs", [1, 2, 3, 7, 8, 9, 25])
+def test_keys_in_more_runs_than_are_merged_at_a_time(tmp_path, monkeypatch, runs):
+    monkeypatch.setattr(key_runs, "_MOST_RUNS", 3)
+    rng = random.Random(runs)
+    keys = [f"key {rng.randrange(5_000)}".encode() for _ in range(1_000 * runs)]
+    sorter = KeyRuns(tmp_path, memory=1)  # a thousand keys
+    for start in range(0, len(keys), 500):
+        sorter.add(keys[start : start + 500])
+    assert len(list(tmp_path.iterdir())) == runs
+    told = list(sorter.merged())
+    assert [key for some in told for key in some] == sorted(set(keys))
+    assert not list(tmp_path.iterdir())
 
 
 @given(st.integers(0, 1 << 22), st.integers(12 << 10, 1 << 24))
