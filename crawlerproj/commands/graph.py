@@ -38,7 +38,9 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        actions = parser.add_subparsers(dest="action", metavar="ACTION", title="actions")
+        actions = parser.add_subparsers(
+            dest="action", metavar="ACTION", title="actions", prog="scrapy graph"
+        )
         for name, text in ACTIONS.items():
             add_arguments(
                 name, actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")

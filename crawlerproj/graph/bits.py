@@ -11,7 +11,21 @@ no encoder writes, is damage. Readers keep their position in `at[0]`, writers in
 
 from __future__ import annotations
 
-from crawlerproj.graph.jit import DAMAGED, Bytes, Ints, int64, kernel, leading_zeros
+from typing import Any
+
+from crawlerproj.graph.jit import (
+    DAMAGED,
+    Bytes,
+    Ints,
+    int64,
+    kernel,
+    leading_zeros,
+    load_word,
+    turned,
+    uint64,
+)
+
+_SURE = 57  # bits of a window that are the stream's
 
 
 @kernel
@@ -32,6 +46,12 @@ def write_bits(stream: Bytes, at: Ints, value: int, width: int) -> None:
         stream[position >> 3] |= part << (free - take)
         position += take
         width -= take
+
+
+@kernel
+def _window(stream: Bytes, position: int) -> Any:
+    """At least 57 bits from a position on, from the highest bit of a word down. Eight bytes must be there."""
+    return turned(load_word(stream, position >> 3)) << uint64(position & 7)
 
 
 @kernel
@@ -92,6 +112,13 @@ def write_gamma(stream: Bytes, at: Ints, value: int) -> None:
 
 @kernel
 def read_gamma(stream: Bytes, at: Ints) -> int:
+    position = int64(at[0])
+    if (position >> 3) + 8 <= len(stream):
+        window = _window(stream, position)
+        width = 2 * leading_zeros(int64(window)) + 1
+        if width <= _SURE:  # all of it lies in the window
+            at[0] = position + width
+            return int64(window >> uint64(64 - width)) - 1
     low = read_unary(stream, at)
     if low < 0 or low > 48:
         return DAMAGED
@@ -118,6 +145,19 @@ def write_zeta(stream: Bytes, at: Ints, value: int, k: int) -> None:
 
 @kernel
 def read_zeta(stream: Bytes, at: Ints, k: int) -> int:
+    position = int64(at[0])
+    if (position >> 3) + 8 <= len(stream):
+        window = _window(stream, position)
+        high = leading_zeros(int64(window))
+        width = high + high * k + k  # without the bit that only the longer codes have
+        if width < _SURE:
+            left = 1 << (high * k)
+            value = int64(window >> uint64(64 - width)) & ((1 << (high * k + k - 1)) - 1)
+            if value < left:
+                at[0] = position + width
+                return value + left - 1
+            at[0] = position + width + 1
+            return ((value << 1) | (int64(window >> uint64(63 - width)) & 1)) - 1
     high = read_unary(stream, at)
     if high < 0 or high * k + k > 52:
         return DAMAGED

@@ -10,7 +10,7 @@ import numpy as np
 from crawlerproj.graph.bits import read_gamma, read_unary, read_zeta, unfold_sign
 from crawlerproj.graph.classic import Shape
 from crawlerproj.graph.damage import DamagedGraph
-from crawlerproj.graph.jit import DAMAGED, NO_ROOM, Bytes, Ints, int64, kernel
+from crawlerproj.graph.jit import DAMAGED, NO_ROOM, Bytes, Ints, int64, kernel, uint64
 from crawlerproj.graph.rows import Rows, Targets
 
 _REMEDY = "copy the file again from where it came, or make it anew"
@@ -145,9 +145,11 @@ def _fill(
         if copied < 0:
             return DAMAGED
     extras = degree - copied
+    if extras == 0:
+        return 0  # part of a row that is as it should be
     intervals = 0
     in_intervals = 0
-    if extras and min_interval:
+    if min_interval:
         intervals = read_gamma(stream, at)
         if intervals < 0 or intervals * min_interval > extras:
             return DAMAGED
@@ -227,8 +229,9 @@ def _copy(stream: Bytes, at: Ints, prototype: Targets, row: Targets) -> int:
                 if count_only:
                     copied += length
                 else:
-                    row[place : place + length] = prototype[position : position + length]
-                    place += length
+                    for its in range(position, position + length):
+                        row[uint64(place)] = prototype[uint64(its)]
+                        place += 1
             position += length
         if copied > len(row):
             return DAMAGED

@@ -128,6 +128,13 @@ def _load_word(_context: Any, array: Any, index: Any) -> Any:
     return types.uint64(array, types.int64), generate
 
 
+def _turned(_context: Any, value: Any) -> Any:
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.bswap(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
 def _multiply_fold(_context: Any, one: Any, other: Any) -> Any:
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         wide, word = ir.IntType(128), ir.IntType(64)
@@ -143,6 +150,9 @@ leading_zeros = cast(Callable[[int], int], intrinsic(_leading_zeros))
 
 load_word = cast(Callable[[Any, int], Any], intrinsic(_load_word))
 """The eight bytes of a byte array from an index on, as a little-endian word. The index is NOT checked."""
+
+turned = cast(Callable[[Any], Any], intrinsic(_turned))
+"""A word with its bytes in the opposite order."""
 
 multiply_fold = cast(Callable[[Any, Any], Any], intrinsic(_multiply_fold))
 """The product of two words in 128 bits, its halves combined by exclusive or."""
