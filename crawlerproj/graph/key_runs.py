@@ -90,7 +90,8 @@ class KeyRuns:
 
 
 def _sorted_once(keys: list[bytes]) -> list[bytes]:
-    return sorted(set(keys))
+    # Not by a set, which tears apart the runs that they come in: sorting would take twice as long.
+    return sorted(dict.fromkeys(keys))
 
 
 def _some(keys: list[bytes]) -> list[bytes]:
