@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 from scrapy.commands import ScrapyCommand
@@ -39,9 +40,15 @@ def test_an_interrupted_build_says_so_in_a_line(tmp_path):
     os.rename(tmp_path / "edges" / "edges-0-00000.zst", tmp_path / "log")
     os.mkfifo(tmp_path / "edges" / "edges-0-00000.zst")  # a log that takes its time
     command = [sys.executable, "-m", "scrapy", "graph", "build", "--dir", tmp_path]
-    building = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    with (tmp_path / "edges" / "edges-0-00000.zst").open("wb"):  # until the build opens it, this waits
+    building = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs ignore it
+    )
+    # Until the build opens the log, this waits.
+    with (tmp_path / "edges" / "edges-0-00000.zst").open("wb", buffering=0) as pipe:
         building.send_signal(signal.SIGINT)
+        with suppress(BrokenPipeError):  # it may have ended
+            pipe.write((tmp_path / "log").read_bytes())  # a signal just before a read does not end the read
         out, err = building.communicate(timeout=60)
     assert (building.returncode, out) == (130, "")
     assert "scrapy graph build: interrupted" in err and "Traceback" not in err

@@ -64,15 +64,17 @@ def whole_frames_length(path: Path, committed: int = 0) -> int:
 def _frames(path: Path, start: int) -> Iterator[tuple[bytes, int]]:
     """The text of each whole frame from a place on, and where it ends."""
     zstd = zstandard.ZstdDecompressor()
-    frame, parts = zstd.decompressobj(), []
-    with path.open("rb") as file:
-        file.seek(start)
+    frame, parts, done = zstd.decompressobj(), [], start
+    with path.open("rb", buffering=0) as file:
+        if start:  # a log may be a pipe
+            file.seek(start)
         while data := file.read(_READ):
+            done += len(data)
             while data:
                 parts.append(frame.decompress(data))
                 data = frame.unused_data
                 if frame.eof:
-                    yield b"".join(parts), file.tell() - len(data)
+                    yield b"".join(parts), done - len(data)
                     frame, parts = zstd.decompressobj(), []
 
 
