@@ -143,13 +143,15 @@ class CurlDownloadHandler(BaseDownloadHandler):
     ) -> Response:
         meta = request.meta
         group: object = None
+        origin, was_shut = _origin(request.url), False
         if transfer is None:
             transfer = self._pool.pop() if self._pool else Transfer(self._limits)
             # Only the frontier sees to it that a group has no other fetch, whose connection this might be.
             errand = meta.get("frontier_ticket")
             if errand is not None:
                 group = address if self._by_address else errand.ticket.host
-                self._open.make_way(group, _origin(request.url))
+                self._open.make_way(group, origin)
+                was_shut = self._open.was_shut(origin)
         try:
             transfer.prepare(
                 request.url,
@@ -158,6 +160,7 @@ class CurlDownloadHandler(BaseDownloadHandler):
                 meta.get("download_timeout") or self._timeout,
                 meta.get("download_maxsize", self._max_size),
             )
+            transfer.sends_in_vain = int(was_shut)
             if request.method != "GET" or request.body:
                 transfer.send(request.method, request.body)
             before_send = meta.get("before_send")
@@ -173,7 +176,7 @@ class CurlDownloadHandler(BaseDownloadHandler):
                 answer_or_raise(request, transfer, error, self._fail_on_data_loss)
             if group is not None and transfer.descriptor >= 0:
                 local_port = transfer.curl.getinfo(pycurl.LOCAL_PORT)
-                self._open.kept(group, _origin(request.url), transfer.descriptor, local_port)
+                self._open.kept(group, origin, transfer.descriptor, local_port)
             return make_response(request, transfer, address)
         except asyncio.CancelledError:
             # The multi lets go of a cancelled handle only in the loop's next round.

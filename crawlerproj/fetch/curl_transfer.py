@@ -58,8 +58,8 @@ class Transfer:
 
     __slots__ = (
         "_connect_to", "_header_bytes", "_header_limit", "_headers", "_lines_limit", "_timeout",
-        "before_send", "body_limit", "chunks", "curl", "descriptor", "lines", "reusable", "sends", "size",
-        "stopped",
+        "before_send", "body_limit", "chunks", "curl", "descriptor", "lines", "reusable", "sends",
+        "sends_in_vain", "size", "stopped",
     )  # fmt: skip
 
     def __init__(self, limits: Limits) -> None:
@@ -70,6 +70,7 @@ class Transfer:
         self.size = 0
         self.before_send: Callable[[], bool] | None = None
         self.sends = 0
+        self.sends_in_vain = 0  # those that a connection shut by ourselves may swallow
         # Why we stopped of ourselves: "length", "headers", "refused" or "repeated"; empty when we did not.
         self.stopped = ""
         self.body_limit = 0
@@ -88,7 +89,7 @@ class Transfer:
         self.lines = []
         self.chunks = []
         self.size = 0
-        self.sends = 0
+        self.sends = self.sends_in_vain = 0
         self.descriptor = -1  # of the connection, if this fetch made it
         self.stopped = ""
         self._header_bytes = 0
@@ -195,10 +196,12 @@ class Transfer:
     def _on_socket(self, descriptor: int, _purpose: int) -> int:
         # When a reused connection turns out to be dead libcurl would send the request again at once, on a
         # new one. The host has seen the first: a second is for the frontier to decide, in the host's time.
-        if self.sends:
+        if self.sends > self.sends_in_vain:
             self.stopped = "repeated"
             self.reusable = False
             return int(pycurl.SOCKOPT_ERROR)
+        if not self.sends:
+            self.sends_in_vain = 0  # it does not begin on an old connection
         self.descriptor = descriptor
         return int(pycurl.SOCKOPT_OK)
 

@@ -3,6 +3,7 @@ import contextlib
 import gzip
 import socket
 import struct
+from types import SimpleNamespace
 
 import pytest
 from scrapy import Request
@@ -462,3 +463,30 @@ async def test_a_dead_reused_connection_is_not_tried_again_behind_our_back():
         await fails(handler, Request(url), ConnectionEndedError)
         assert (len(heads), connections) == (2, 1)
         assert (await handler.download_request(Request(url))).status == 200  # on a connection of its own
+
+
+@on_loop
+async def test_a_connection_hung_up_here_costs_the_next_fetch_nothing_and_allows_one_repeat_only():
+    heads = []
+    connections = 0
+
+    async def converse(reader, writer):
+        nonlocal connections
+        connections += 1
+        for answer in (page(), b""):  # the second request of a connection gets no answer
+            heads.append(await reader.readuntil(b"\r\n\r\n"))
+            writer.write(answer)
+            await writer.drain()
+
+    errand = SimpleNamespace(ticket=SimpleNamespace(host=b"group"))
+
+    def request():
+        return Request(url(port), meta={"frontier_ticket": errand})
+
+    async with raw_server(converse) as port, downloading() as handler:
+        assert (await handler.download_request(request())).status == 200
+        assert handler._open.hang_up(lambda place: place == f"127.0.0.1:{port}") == 1
+        assert (await handler.download_request(request())).status == 200
+        assert (len(heads), connections) == (2, 2)  # nobody has seen what was sent on the old one
+        await fails(handler, request(), ConnectionEndedError)
+        assert (len(heads), connections) == (3, 2)  # but this one was seen
