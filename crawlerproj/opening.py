@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from crawlerproj.committed_files import Recovered
 from crawlerproj.documents.archive import Archive, recover
 from crawlerproj.documents.archive_files import archive_files
 from crawlerproj.documents.members import BadRecord, walk
@@ -72,9 +73,7 @@ class State:
 
     def open_archive(self, settings: Any, software: str) -> Archive:
         place = self.directory / "warc"
-        done = recover(place, self._archive_lengths(place), worker=self.worker)
-        for name, lost in done.short.items():
-            logger.warning("%s: %d committed bytes are missing (power cut, COMMIT_SYNC off?)", name, lost)
+        _tell_missing(recover(place, self._archive_lengths(place), worker=self.worker))
         return Archive(place, worker=self.worker, max_bytes=settings.getint("WARC_MAX_BYTES", 1_000_000_000),
                        level=settings.getint("WARC_GZIP_LEVEL", 3), software=software,
                        payloads=Payloads(self.storage) if settings.getbool("ARCHIVE_REVISITS") else None)
@@ -85,7 +84,7 @@ class State:
         if self.shared is not None:
             committed = {name: whole_frames_length(place / name, committed.get(name, 0))
                          for name in log_files(place, self.worker).values()}
-        recover_edges(place, committed, worker=self.worker)
+        _tell_missing(recover_edges(place, committed, worker=self.worker))
         return EdgeLog(place, worker=self.worker)
 
     def _committed(self, place: str) -> dict[str, int]:
@@ -98,6 +97,11 @@ class State:
             return committed
         return {name: _whole_length(place / name, committed.get(name, 0))
                 for name in archive_files(place, "crawl", self.worker).values()}
+
+
+def _tell_missing(done: Recovered) -> None:
+    for name, lost in done.short.items():
+        logger.warning("%s: %d committed bytes are missing (power cut, COMMIT_SYNC off?)", name, lost)
 
 
 def _whole_length(warc: Path, committed: int) -> int:
