@@ -58,9 +58,10 @@ class Questions:
     """Answers questions over the current build of a graph."""
 
     def __init__(self, directory: Path, clock: Callable[[], float] = time.monotonic) -> None:
-        self._directory, self._clock = directory, clock
+        self._clock = clock
         self._lock = Lock()
         self._server = ConnectivityServer.open(directory)
+        self._directory = self._server.build.parent
         self._looked = clock()
 
     def ask(self, path: str, query: Query) -> Answer:

@@ -289,12 +289,13 @@ def test_connections_that_say_nothing_are_bounded(crawl, monkeypatch):
         thread.join()
 
 
-def test_a_new_build_is_taken_up(tmp_path):
+@pytest.mark.parametrize("place", ["", "graph"])
+def test_a_new_build_is_taken_up(tmp_path, place):
     edges, graph = tmp_path / "edges", tmp_path / "graph"
     write_chain(edges)
     build(edges, graph, now=1.0)
     now = [0.0]
-    with GraphHttpServer(graph) as opened:
+    with GraphHttpServer(tmp_path / place) as opened:
         opened.questions._clock = lambda: now[0]
         opened.questions._looked = 0.0
         assert opened.questions.ask("/stats", {})["built_at"] == 1.0
